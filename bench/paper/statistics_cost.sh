@@ -36,7 +36,7 @@ END
     # Small windows: the address space under valgrind is small.
     EXECUTOR=$WORK/executor.sh need_service count workers=1 workers-max=1 "affinity=$CPU_A" \
         queues-per-worker=16 spin-us=0 \
-        limit-bytes=8M outbox-bytes=8M backlog-bytes=1M
+        limit-bytes=8M outbox-bytes=4M backlog-bytes=1M
     odeon_run count "$NAME" "$@" || exit 1
     MESSAGES=$(field messages "$LINE")
     stop_service count

@@ -112,79 +112,151 @@ static __attribute__((noinline)) int engine_context_send_otherwise(struct engine
                                       size, NULL, 0);
 }
 
-/* Where a small record goes: the short ways.  NULL: it is not as simple as that. */
-static inline struct envelope *engine_context_send_short(struct worker *w, actor_ref to,
-                                                         uint64_t meta, uint64_t size)
+/* Where a small record goes that does not go behind the batch: into the outbox. False: it is not as
+ * simple as that. */
+static inline bool engine_context_send_log(struct worker *w, uint32_t destination, uint64_t size,
+                                           struct envelope **ret_at)
+{
+    if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (set_aside.A3) */
+        return false;
+    if (destination != w->outbox.run_destination) {
+        if (unlikely(destination == NO_DESTINATION ||
+                     (destination == w->batch.queue && w->batch.ring != 0) ||
+                     !outbox_look_for_room(w, destination)))
+            return false; /* ... or the tail is not closed yet, or the queue is full */
+        outbox_run_begin(w, destination);
+    }
+    *ret_at = (struct envelope *)(w->outbox.log + w->outbox.length);
+    w->outbox.length += size;
+    w->outbox.n_logged++;
+    return true;
+}
+
+static inline bool engine_context_is_known(const struct worker *w, actor_ref to,
+                                           uint32_t *ret_destination)
 {
     uint32_t slot = actor_ref_slot(to);
     if (unlikely(slot >= w->turn.actors_max))
-        return NULL;
-    uint32_t destination = actor_key_destination(load_relaxed(&w->turn.actors[slot].key));
+        return false;
+    *ret_destination = actor_key_destination(load_relaxed(&w->turn.actors[slot].key));
+    return true;
+}
+
+/* The shortest way: behind the batch that runs. */
+static inline bool engine_context_send_behind(struct worker *w, uint32_t destination, uint64_t size,
+                                              struct envelope **ret_at)
+{
+    uint64_t tail = w->batch.tail + size;
+    if (unlikely(destination != w->batch.queue || tail > w->batch.tail_limit))
+        return false;
+    *ret_at = (struct envelope *)(w->batch.base + w->batch.tail);
+    w->batch.tail = tail;
+    w->place.n_tail_appends += ODEON_STATISTICS;
+    return true;
+}
+
+/* Of 0, 8, 16, 24 bytes. */
+static inline void engine_context_copy_words(struct envelope *at, const void *data, size_t size)
+{
+    uint64_t *payload = envelope_payload_behind(at, 0);
+    if (size == 0)
+        return;
+    memcpy(payload, data, 8);
+    if (size == 8)
+        return;
+    memcpy(payload + 1, (const uint8_t *)data + 8, 8);
+    if (size == 24)
+        memcpy(payload + 2, (const uint8_t *)data + 16, 8);
+}
+
+/* What does not go behind the batch is left to functions of its own, by a jump: those that go the
+ * shortest way need no stack for it. */
+static __attribute__((noinline)) int engine_context_log_words(struct worker *w, actor_ref to,
+                                                              uint64_t meta, const void *data,
+                                                              uint32_t destination)
+{
+    uint64_t size = (uint16_t)(meta >> 16);
     struct envelope *at;
-    if (likely(destination == w->batch.queue && w->batch.tail + size <= w->batch.tail_limit)) {
-        at = (struct envelope *)(w->batch.base + w->batch.tail);
-        w->batch.tail += size;
-        w->place.n_tail_appends += ODEON_STATISTICS;
-    } else {
-        if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (set_aside.A3) */
-            return NULL;
-        if (destination != w->outbox.run_destination) {
-            if (unlikely(destination == NO_DESTINATION ||
-                         (destination == w->batch.queue && w->batch.ring != 0) ||
-                         !outbox_look_for_room(w, destination)))
-                return NULL; /* ... or the tail is not closed yet, or the queue is full */
-            outbox_run_begin(w, destination);
-        }
-        at = (struct envelope *)(w->outbox.log + w->outbox.length);
-        w->outbox.length += size;
-        w->outbox.n_logged++;
-    }
-    return engine_context_send_begin(w, at, to, meta);
+    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + size, &at)))
+        return engine_context_send_otherwise(&w->ctx, to, (uint16_t)meta, (uint32_t)(meta >> 32),
+                                             data, size);
+    engine_context_copy_words(engine_context_send_begin(w, at, to, meta), data, size);
+    return 0;
 }
 
 int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
                     const void *data, size_t size)
 {
-    if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes: no padding to clear */
+    struct worker *w = worker_of_context(ctx);
+    uint32_t destination;
+    /* other than 0, 8, 16, 24 bytes: there is padding to clear */
+    if (unlikely(size & ~UINT64_C(24) || !engine_context_is_known(w, to, &destination)))
         return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
-    struct envelope *at = engine_context_send_short(
-        worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff),
-        sizeof(*at) + size);
-    if (unlikely(!at))
-        return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
-    uint64_t *payload = envelope_payload_behind(at, 0);
-    if (size != 0) {
-        memcpy(payload, data, 8);
-        if (size != 8) {
-            memcpy(payload + 1, (const uint8_t *)data + 8, 8);
-            if (size == 24)
-                memcpy(payload + 2, (const uint8_t *)data + 16, 8);
-        }
-    }
+    uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
+    struct envelope *at;
+    if (!engine_context_send_behind(w, destination, sizeof(*at) + size, &at))
+        return engine_context_log_words(w, to, meta, data, destination);
+    engine_context_copy_words(engine_context_send_begin(w, at, to, meta), data, size);
     return 0;
 }
 
 /* Type and behaviour of an envelope's third word; its other bits are not the sender's. */
 #define META_KIND UINT64_C(0xff0000ffff)
 
+static __attribute__((noinline)) int engine_context_log_signal(struct worker *w, actor_ref to,
+                                                               uint64_t meta, uint32_t destination)
+{
+    struct envelope *at;
+    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at), &at)))
+        return engine_context_send_otherwise(&w->ctx, to, (uint16_t)meta, (uint32_t)(meta >> 32),
+                                             NULL, 0);
+    engine_context_send_begin(w, at, to, meta);
+    return 0;
+}
+
 int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
 {
-    if (unlikely(!engine_context_send_short(worker_of_context(ctx), to, kind & META_KIND,
-                                            sizeof(struct envelope))))
+    struct worker *w = worker_of_context(ctx);
+    uint32_t destination;
+    if (unlikely(!engine_context_is_known(w, to, &destination)))
         return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL,
                                              0);
+    struct envelope *at;
+    if (!engine_context_send_behind(w, destination, sizeof(*at), &at))
+        return engine_context_log_signal(w, to, kind & META_KIND, destination);
+    engine_context_send_begin(w, at, to, kind & META_KIND);
+    return 0;
+}
+
+static __attribute__((noinline)) int engine_context_word_otherwise(struct worker *w, actor_ref to,
+                                                                   uint64_t kind, uint64_t word)
+{
+    return engine_context_send_otherwise(&w->ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word,
+                                         sizeof(word));
+}
+
+static __attribute__((noinline)) int engine_context_log_word(struct worker *w, actor_ref to,
+                                                             uint64_t meta, uint64_t word,
+                                                             uint32_t destination)
+{
+    struct envelope *at;
+    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + sizeof(word), &at)))
+        return engine_context_word_otherwise(w, to, meta, word);
+    *(uint64_t *)envelope_payload_behind(engine_context_send_begin(w, at, to, meta), 0) = word;
     return 0;
 }
 
 int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word)
 {
-    struct envelope *at = engine_context_send_short(worker_of_context(ctx), to,
-                                                    (kind & META_KIND) | sizeof(word) << 16,
-                                                    sizeof(*at) + sizeof(word));
-    if (unlikely(!at))
-        return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word,
-                                             sizeof(word));
-    *(uint64_t *)envelope_payload_behind(at, 0) = word;
+    struct worker *w = worker_of_context(ctx);
+    uint32_t destination;
+    if (unlikely(!engine_context_is_known(w, to, &destination)))
+        return engine_context_word_otherwise(w, to, kind, word);
+    uint64_t meta = (kind & META_KIND) | sizeof(word) << 16;
+    struct envelope *at;
+    if (!engine_context_send_behind(w, destination, sizeof(*at) + sizeof(word), &at))
+        return engine_context_log_word(w, to, meta, word, destination);
+    *(uint64_t *)envelope_payload_behind(engine_context_send_begin(w, at, to, meta), 0) = word;
     return 0;
 }
 
