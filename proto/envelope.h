@@ -161,6 +161,8 @@ enum envelope_reason {
     REASON_USER_FULL,       /* as much waits for the sender's user as may: quota-waiting-bytes */
     REASON_MEMORY_FULL,     /* as much waits as there is memory for: waiting-bytes */
     REASON_SUSPECTED,       /* it was running at as many unexplained deaths as are allowed */
+    REASON_USER_SLOW,       /* what waits for the sender's user takes as long as it may:
+                               quota-waiting-ms */
     REASON_N,
 };
 
@@ -181,6 +183,7 @@ static inline const char *envelope_reason_name(unsigned reason)
         [REASON_USER_FULL] = "user-full",
         [REASON_MEMORY_FULL] = "memory-full",
         [REASON_SUSPECTED] = "suspected",
+        [REASON_USER_SLOW] = "user-slow",
     };
     return reason < REASON_N ? names[reason] : "unknown";
 }

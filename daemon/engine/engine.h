@@ -148,6 +148,9 @@ struct engine_config {
     /* memory of all that waits in queues and backlogs, 0: without a bound; and of that, what one
      * user may have, 0: as much as others leave free */
     uint64_t waiting_bytes, waiting_quota_bytes;
+    /* what waits for one user may take so long in one queue, and in all of them so long for each
+     * worker; 0: without a bound */
+    uint64_t waiting_quota_ns;
     /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are
      * none */
     uint64_t durable_bytes;
@@ -451,11 +454,14 @@ void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
 void engine_set_throughput(struct engine *engine, uint32_t messages);
 void engine_set_stall_limits(struct engine *engine, uint64_t warn_ns, uint64_t kill_ns);
 /* As in the configuration. What waits already stays. */
-void engine_set_waiting(struct engine *engine, uint64_t bytes, uint64_t quota_bytes);
-/* The memory of all windows, in bytes; and what waits for one user, where users are accounted. */
+void engine_set_waiting(struct engine *engine, uint64_t bytes, uint64_t quota_bytes,
+                        uint64_t quota_ns);
+/* The memory of all windows, in bytes; and what waits for one user, where users are accounted, and
+ * how long it will take. */
 uint64_t engine_waiting_bytes(const struct engine *engine);
 uint64_t engine_user_waiting_bytes(const struct engine *engine, uint32_t user);
-/* Whose port it is, for the one above; 0: nobody's. */
+uint64_t engine_user_waiting_ns(const struct engine *engine, uint32_t user);
+/* Whose port it is, for the two above; 0: nobody's. */
 uint32_t engine_port_user(const struct engine *engine, uint32_t id);
 const struct engine_config *engine_get_config(const struct engine *engine);
 
@@ -536,12 +542,13 @@ enum engine_event_kind {
     ENGINE_EVENT_PORT_REMOVED,
     ENGINE_EVENT_PORT_BROKEN,
     ENGINE_EVENT_PORT_SPENT,
-    /* what it posts is turned away, or waits, since there is no memory for more: not too often */
+    /* what it posts is turned away, or waits, since there is no memory for more, or since what
+     * waits for its user takes too long: not too often */
     ENGINE_EVENT_PORT_OVER
 };
 struct engine_event {
     enum engine_event_kind kind;
-    uint32_t port, generation, why; /* why: enum port_broken */
+    uint32_t port, generation, why; /* why: enum port_broken; over: 1 for time, else 0 */
 };
 int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);

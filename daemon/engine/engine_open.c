@@ -114,7 +114,8 @@ static void engine_open_live(struct engine *e, const struct engine_config *confi
 {
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);
-    engine_set_waiting(e, config->waiting_bytes, config->waiting_quota_bytes);
+    engine_set_waiting(e, config->waiting_bytes, config->waiting_quota_bytes,
+                       config->waiting_quota_ns);
 }
 
 int engine_open(const struct engine_config *config, int segment_fd, int stats_fd,

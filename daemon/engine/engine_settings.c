@@ -25,13 +25,15 @@ void engine_set_throughput(struct engine *e, uint32_t messages)
     store_relaxed(&e->stats->throughput, messages);
 }
 
-void engine_set_waiting(struct engine *e, uint64_t bytes, uint64_t quota_bytes)
+void engine_set_waiting(struct engine *e, uint64_t bytes, uint64_t quota_bytes, uint64_t quota_ns)
 {
     e->config.waiting_bytes = bytes;
     e->config.waiting_quota_bytes = quota_bytes;
+    e->config.waiting_quota_ns = quota_ns;
     store_relaxed(&e->budget.most,
                   bytes ? (int64_t)(bytes / BUDGET_PAGE) : (int64_t)BUDGET_UNBOUND);
     store_relaxed(&e->budget.quota, quota_bytes);
+    store_relaxed(&e->budget.quota_ns, quota_ns);
     overflow_go_on(e->control); /* there may be room for somebody now */
 }
 
@@ -52,6 +54,11 @@ static const struct budget_account *engine_account_find(const struct engine *e, 
 uint64_t engine_user_waiting_bytes(const struct engine *e, uint32_t user)
 {
     return (uint64_t)load_relaxed(&engine_account_find(e, user)->waiting);
+}
+
+uint64_t engine_user_waiting_ns(const struct engine *e, uint32_t user)
+{
+    return (uint64_t)load_relaxed(&engine_account_find(e, user)->waiting_ns);
 }
 
 uint32_t engine_port_user(const struct engine *e, uint32_t id)

@@ -69,7 +69,8 @@ static Odeon__Usage *command_client_row_of_user(struct reply *reply, const char 
     return usage;
 }
 
-/* What waits for the user. False: no memory. */
+/* What waits for the user, its bytes and its time, of which the bound is that of all queues
+ * together. False: no memory. */
 static bool command_client_show_waiting(const struct executor *executor, uint32_t account,
                                         struct reply *reply, Odeon__Usage **rows)
 {
@@ -77,13 +78,16 @@ static bool command_client_show_waiting(const struct executor *executor, uint32_
 
     rows[0] = command_client_row_of_user(reply, "waiting bytes", is->quota_waiting_bytes,
                                          engine_user_waiting_bytes(executor->engine, account));
-    return rows[0] != NULL;
+    rows[1] = command_client_row_of_user(
+        reply, "waiting ms", is->quota_waiting_ms * is->workers,
+        (engine_user_waiting_ns(executor->engine, account) + 999999) / 1000000);
+    return rows[0] && rows[1];
 }
 
 int command_client_show(struct executor *executor, const Odeon__Request *request,
                         struct frame *frame, struct reply *reply)
 {
-    enum { N_ROWS = 6 };
+    enum { N_ROWS = 7 };
     const Odeon__ClientShow *show = request->client_show;
     uint32_t account = actor_account_of((uid_t)show->uid);
     Odeon__ClientShowReply *body = reply_alloc(reply, sizeof(*body));
@@ -94,7 +98,7 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
     (void)frame;
     if (!body || !rows || !actors || !posts ||
         !command_client_show_waiting(executor, account, reply, rows + 2) ||
-        !command_client_show_shares(executor, account, reply, rows + 3))
+        !command_client_show_shares(executor, account, reply, rows + 4))
         return -ENOMEM;
     odeon__client_show_reply__init(body);
     actors->user_only = true;

@@ -260,9 +260,11 @@ static void ports_on_over(struct executor *executor, const struct engine_event *
         return;
     executor->over_told_ns = now;
     hit.client_id = engine_port_client(executor->engine, event->port);
-    hit.quota = (char *)"waiting-bytes";
-    hit.held = engine_user_waiting_bytes(executor->engine, user);
-    hit.limit = executor->settings.quota_waiting_bytes;
+    hit.quota = (char *)(event->why ? "waiting-ms" : "waiting-bytes");
+    hit.held = event->why ? engine_user_waiting_ns(executor->engine, user) / 1000000
+                          : engine_user_waiting_bytes(executor->engine, user);
+    hit.limit =
+        event->why ? executor->settings.quota_waiting_ms : executor->settings.quota_waiting_bytes;
     report.quota_hit = &hit;
     report.body_case = ODEON__REPORT__BODY_QUOTA_HIT;
     control_send(executor->control, &report);

@@ -66,6 +66,7 @@ static bool reconfigure_is_for_no_worker(const struct settings *is,
     to.quarantine_window_s = is->quarantine_window_s;
     to.waiting_bytes = is->waiting_bytes;
     to.quota_waiting_bytes = is->quota_waiting_bytes;
+    to.quota_waiting_ms = is->quota_waiting_ms;
     return !change->replan && memcmp(&to, is, sizeof(to)) == 0;
 }
 
@@ -94,7 +95,8 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
     settings_update_config(&change->settings, &config);
     if (reconfigure_is_for_no_worker(&executor->settings, change)) {
         engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
-        engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes);
+        engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes,
+                           config.waiting_quota_ns);
         reconfigure_take(executor, &change->settings);
         return 0;
     }
@@ -116,7 +118,8 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
             (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);
         return reconfigure_explain_engine(executor, r, text, ret_done, explain);
     }
-    engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes);
+    engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes,
+                       config.waiting_quota_ns);
     reconfigure_take(executor, &change->settings);
     post_rate_update(executor);
     executor_publish_mode(executor);

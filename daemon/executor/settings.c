@@ -66,6 +66,10 @@ static const struct setting {
     { "quota-waiting-bytes", SETTING_BYTES, true, offsetof(struct settings, quota_waiting_bytes), 0,
       0, GIB(65536),
       "bytes that may wait for one user; 0: as many as waiting-bytes leaves to all others" },
+    { "quota-waiting-ms", SETTING_NUMBER, true, offsetof(struct settings, quota_waiting_ms), 100, 0,
+      86400000,
+      "milliseconds that what waits for one user in a queue may take, and in all for each worker; "
+      "0: as long as it does" },
     { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes),
       ODEON_DURABLE_DEFAULT, 0, ODEON_DURABLE_MAX,
       "largest state of an actor that is kept over crashes, in bytes" },
@@ -503,6 +507,7 @@ void settings_update_config(const struct settings *settings, struct engine_confi
     config->throughput = (uint32_t)settings->throughput;
     config->waiting_bytes = settings->waiting_bytes;
     config->waiting_quota_bytes = settings->quota_waiting_bytes;
+    config->waiting_quota_ns = settings->quota_waiting_ms * 1000000;
     config->stealing = settings->stealing;
     config->mode = settings->steal_mode;
     config->steal_sources = (uint32_t)settings->steal_sources;

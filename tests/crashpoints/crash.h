@@ -160,6 +160,7 @@ struct post {
 struct client_book {
     uint32_t open, generation, closing; /* closing: its client is gone */
     uint32_t overflow;                  /* enum port_overflow */
+    uint32_t user;                      /* 0: nobody's */
     actor_ref ref;
     uint64_t tail, head;
     uint32_t n_posts, posted;

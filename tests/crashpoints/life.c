@@ -25,6 +25,7 @@ const struct engine_config *life_config(void)
         .outbox_bytes = 256 << 10,
         .backlog_bytes = 40 << 10,
         .dlq_bytes = 40 << 10,
+        .waiting_quota_ns = 1, /* of users: a few messages */
         .throughput = 4096,
         .attempts_max = 3,
         /* a kill of the routine counts once, however often recovery is killed behind it */
@@ -65,6 +66,7 @@ void life_port_add(struct life *life, uint32_t id)
         .doorbell_fd = world->doorbell_fd[id],
         .pipe_fd = -1,
         .overflow = (uint32_t)book->overflow,
+        .user = book->user,
     };
     actor_ref ref;
     must("port", engine_port_add(life->engine, &info, &ref));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is too much: full queues with each policy, full dead letters. */
 #include "crash.h"
+#include "daemon/engine/core/budget.h"
 
 enum { FULL = 52 }; /* items of 632 bytes: just above 32 KB */
 
@@ -91,6 +92,25 @@ static void setup_client_stall(struct life *life)
     client_scene(life, CAST_STALL, 0);
 }
 
+/* A user's records wait until what is there of his has been run: nobody knows yet how long it
+ * takes. */
+static void setup_client_slow(struct life *life)
+{
+    enum { N = BUDGET_SLOW_LEAST + 4 };
+    ledger->client[0].generation = 1;
+    ledger->client[0].user = 7;
+    life_port_add(life, 0);
+    row_expect(0, N, 0, 0);
+    row_expect(1, N, 0, 0);
+    actor_ref sink = sink_make(life, 0), other = sink_make(life, 2);
+    for (uint32_t i = 0; i < N; i++) {
+        client_books(0, sink, 0, 1, false);
+        client_books(0, other, 1, 1, false);
+    }
+    while (client_post(life, 0)) {
+    }
+}
+
 /* More dead letters than are kept: the last ones are dropped. */
 static void setup_dead(struct life *life)
 {
@@ -115,6 +135,7 @@ const struct scene scenes_limits[] = {
     { "drop-newest, a client's", setup_client_newest, NULL, run_port, 1, true, NULL, false },
     { "reject, a client's", setup_client_reject, NULL, run_port, 1, true, NULL, false },
     { "stall, a client's", setup_client_stall, NULL, run_port, 1, true, NULL, false },
+    { "user's time, a client's", setup_client_slow, NULL, run_port, 1, true, NULL, false },
     { "dead letters, too many", setup_dead, NULL, run_queue, 1, true, NULL, false },
     { .name = NULL },
 };

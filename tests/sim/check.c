@@ -40,6 +40,9 @@ static void check_port(struct engine *e, uint32_t id)
     if (load_relaxed(&port->state) != PORT_OPEN)
         return;
     uint32_t on = load_relaxed(&port->stalled_on);
+    if (on == STALLED_ON_BUDGET)
+        /* what waits has been run, and the simulator sets no bound to memory */
+        sim_fail("lost wake-up: port %u waits for its user's time, and everybody sleeps", id);
     if (on) {
         if (queue_backlog_bytes(&e->segment.queues[on - 1]) == 0)
             sim_fail("lost wake-up: port %u waits for queue %u, which has room", id, on - 1);
@@ -90,6 +93,11 @@ void check_idle(void)
     check_queues(e);
     for (uint32_t id = 0; id < workload.n_clients; id++)
         check_port(e, id);
+    for (uint32_t i = 0; i < BUDGET_ACCOUNTS; i++)
+        if (load_relaxed(&e->budget.accounts[i].waiting_ns) != 0)
+            sim_fail("user %u is held to have %lld ns waiting, and nothing waits",
+                     e->budget.accounts[i].user,
+                     (long long)load_relaxed(&e->budget.accounts[i].waiting_ns));
     for (uint32_t i = 0; i < workload.n_clients; i++)
         check_lost(&workload.clients[i]);
 }

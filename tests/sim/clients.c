@@ -31,7 +31,8 @@ static void refusal_came(struct workload_client *wc, const struct envelope *reco
     uint32_t index = (uint32_t)(refusal.correlation >> 32),
              number = (uint32_t)refusal.correlation - 1;
     const struct lane *lane = &wc->lanes[index < wc->n_lanes ? index : 0];
-    bool full = refusal.reason == REASON_QUEUE_FULL && workload.overflow != OVERFLOW_NEVER;
+    bool full = (refusal.reason == REASON_QUEUE_FULL || refusal.reason == REASON_USER_SLOW) &&
+                workload.overflow != OVERFLOW_NEVER;
     bool faulted = refusal.reason == REASON_ATTEMPTS && number == lane->poison &&
                    lane->faults >= workload.config.attempts_max;
     if (!(full || faulted) || index >= wc->n_lanes || !lane->correlated || number >= lane->posted ||

@@ -33,6 +33,7 @@ static const struct {
     COUNTER(redeliveries),
     COUNTER(refusals),
     COUNTER(sends_failed),
+    COUNTER(refused_slow),
     COUNTER(dropped_newest),
     COUNTER(dropped_oldest),
     COUNTER(backlog_dropped),

@@ -131,4 +131,8 @@ void workload_draw(uint64_t seed)
     for (uint32_t i = 0; i < workload.n_clients; i++)
         client_draw(&workload.clients[i], i);
     endless_draw();
+    if (workload.overflow != OVERFLOW_NEVER && random_one_in(random, 2)) /* clients of two users */
+        workload.config.waiting_quota_ns = random_one_in(random, 2) ? 1 : 1000 * 1000;
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        workload.clients[i].client.info.user = 1 + i % 2;
 }

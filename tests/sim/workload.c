@@ -127,6 +127,8 @@ static void clients_come_and_go(void)
     }
     while (engine_event_next(workload.engine, &event)) {
         struct workload_client *wc = &workload.clients[event.port];
+        if (event.kind == ENGINE_EVENT_PORT_OVER && event.why == 1)
+            continue; /* its user's time */
         if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.port >= workload.n_clients ||
             wc->presence != CLIENT_LEAVING || event.generation != wc->client.info.generation ||
             event.why != PORT_OK)

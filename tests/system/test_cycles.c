@@ -65,9 +65,12 @@ static int setup(void **state)
     slots = mmap(NULL, SLOTS * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                  -1, 0);
     assert_ptr_not_equal(slots, MAP_FAILED);
-    service_start(&service,
-                  (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set",
-                                         "quotas-bind=all", "--set", "quota-requests=0", NULL });
+    /* The clients post as fast as they can: on a slow machine that is more than a tenth of a second
+     * of work at once, of which some would be refused (quota-waiting-ms), and the books are not
+     * about that. */
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set",
+                                                   "quotas-bind=all", "--set", "quota-requests=0",
+                                                   "--set", "quota-waiting-ms=0", NULL });
     client = service_connect(&service, "cycles");
     port = port_open_or_fail(client, RING, RING, false);
     number_type = message_id(client, odeon_message_of(probe_number));

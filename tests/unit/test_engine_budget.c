@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of what waits: who is accounted and how, who is turned away, that a port that waits
- * goes on, and that all of it is given back and known again by the next executor. The worker's part
- * is played by the test where it is to be known what is in a queue. */
+/* What waits, its memory and its time: who is accounted and how, who is turned away, that a port
+ * that waits for either goes on, and that all of it is given back and known again by the next
+ * executor. The worker's part is played by the test where it is to be known what is in a queue. */
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/ports/port.h"
@@ -18,10 +18,14 @@ enum {
     MODEST = 1,
     N_PORTS = 2,
     MOST_ROUNDS = 10000,
+    QUOTA_MS = 100,
+    SLOW_MS = 2,
+    GUESSED = QUOTA_MS / (BUDGET_GUESS_NS / 1000000),
 };
+#define MS(n) (UINT64_C(1000000) * (n))
 
 static uint16_t block_type, send_type;
-static uint64_t ran;
+static uint64_t ran, spin_ns;
 static struct {
     actor_ref to;
     int result;
@@ -31,6 +35,8 @@ static int on_block(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self, (void)message, (void)ctx;
     ran++;
+    for (uint64_t end = spin_ns ? clock_now_ns() + spin_ns : 0; end && clock_now_ns() < end;)
+        continue;
     return ALLOCATION_NODELETE;
 }
 
@@ -90,7 +96,7 @@ static void begin(struct test *t, uint32_t workers)
         t->c[i].info.user = 7 + i;
         assert_int_equal(engine_port_add(t->f.engine, &t->c[i].info, &t->c[i].ref), 0);
     }
-    ran = 0;
+    ran = spin_ns = 0;
 }
 
 static void end(struct test *t)
@@ -215,16 +221,16 @@ static void test_shares(void **state)
     budget_note(e, window, account, 5 * BUDGET_PAGE);
     assert_int_equal(budget_left(e, account), (clients - PAGES / 8 - 5) * BUDGET_PAGE);
     assert_int_equal(budget_left(e, 0), (clients - PAGES / 8) * BUDGET_PAGE);
-    engine_set_waiting(e, (uint64_t)PAGES * BUDGET_PAGE, 6 * BUDGET_PAGE);
+    engine_set_waiting(e, (uint64_t)PAGES * BUDGET_PAGE, 6 * BUDGET_PAGE, 0);
     assert_int_equal(budget_left(e, account), BUDGET_PAGE);
-    engine_set_waiting(e, (uint64_t)PAGES * BUDGET_PAGE, 4 * BUDGET_PAGE);
+    engine_set_waiting(e, (uint64_t)PAGES * BUDGET_PAGE, 4 * BUDGET_PAGE, 0);
     assert_int_equal(budget_left(e, account), 0);
     budget_charge(e, window, (uint32_t)clients);
     assert_int_equal(budget_left(e, 0), 0);
     assert_false(budget_is_full(e));
     budget_charge(e, window, PAGES);
     assert_true(budget_is_full(e));
-    engine_set_waiting(e, 0, 0);
+    engine_set_waiting(e, 0, 0, 0);
     assert_int_equal(budget_left(e, account), UINT64_MAX);
     budget_give_back(e, window, 0);
     assert_int_equal(engine_waiting_bytes(e), 0);
@@ -332,14 +338,13 @@ static void test_swept(void **state)
 }
 
 /* Two that wait for memory all the time, against workers that steal from each other. */
-static void test_nothing_is_lost(void **state)
+static void expect_nothing_is_lost(uint32_t n, uint64_t most_bytes, uint64_t most_ns)
 {
-    const uint32_t n = TEST_SCALE(50000);
-    (void)state;
     struct test t;
     begin(&t, 2);
     struct engine *e = t.f.engine;
-    engine_set_waiting(e, UINT64_C(32) * BUDGET_PAGE, 0);
+    engine_set_waiting(e, most_bytes, 0, most_ns);
+    spin_ns = most_ns / 20;
     assert_int_equal(engine_start(e), 0);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t port = 0; port < N_PORTS; port++)
@@ -352,9 +357,38 @@ static void test_nothing_is_lost(void **state)
     assert_int_equal(ran, n * N_PORTS);
     for (uint32_t port = 0; port < N_PORTS; port++) {
         assert_int_equal(waiting(&t, port), 0);
+        assert_int_equal(engine_user_waiting_ns(e, 7 + port), 0);
         assert_int_equal(next_refusal(&t, port), REASON_NONE);
     }
     end(&t);
+}
+
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    expect_nothing_is_lost(TEST_SCALE(50000), UINT64_C(32) * BUDGET_PAGE, 0);
+}
+
+/* The same with what takes long. */
+static void test_nothing_slow_is_lost(void **state)
+{
+    (void)state;
+    expect_nothing_is_lost(TEST_SCALE(10000), 0, MS(1) / 5);
+}
+
+/* As if its runs had taken so long, the last ones of them in a row; 0: as if there had been
+ * none. */
+static void take_long(struct test *t, actor_ref actor, uint16_t message_type, uint32_t ns,
+                      uint8_t in_a_row)
+{
+    struct engine *e = t->f.engine;
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(actor)].key);
+    struct actor_type *type = load_relaxed(&e->types.known[actor_key_type(key)]);
+    uint32_t index = type->index_of[message_type];
+    store_relaxed(&type->behaviours[index].meta, BEHAVIOUR_META_CLOSED);
+    store_relaxed(&type->quick[index], 0);
+    store_relaxed(&type->slow[index], in_a_row);
+    store_relaxed(&type->took[index], ns);
 }
 
 /* The next executor counts what it finds, and keeps no page that holds nothing. */
@@ -375,9 +409,13 @@ static void test_over_a_restart(void **state)
         assert_int_equal(engine_port_add(t.f.engine, &t.c[i].info, &t.c[i].ref), 0);
     assert_int_equal(engine_recover(t.f.engine, &report), 0);
     types_register(&t, &reject, &stall);
+    engine_set_waiting(t.f.engine, t.f.config.waiting_bytes, 0, MS(QUOTA_MS));
+    take_long(&t, t.reject, block_type, 0, 0);
     reclaim_start(t.f.engine); /* as engine_start() does, but nobody runs yet */
     /* with what came before anybody was accounted */
     assert_true(waiting(&t, GREEDY) >= before);
+    assert_true(engine_user_waiting_ns(t.f.engine, 7 + GREEDY) >= MS(QUOTA_MS));
+    assert_int_equal(engine_user_waiting_ns(t.f.engine, 7 + MODEST), 0);
     assert_true(engine_waiting_bytes(t.f.engine) <= held);
     assert_true(engine_waiting_bytes(t.f.engine) > 0);
     assert_int_equal(waiting(&t, MODEST), 0);
@@ -388,13 +426,245 @@ static void test_over_a_restart(void **state)
     end(&t);
 }
 
+/* ---- time ---- */
+
+static int64_t waiting_ns(const struct test *t, uint32_t port)
+{
+    return (int64_t)engine_user_waiting_ns(t->f.engine, 7 + port);
+}
+
+static void test_times(void **state)
+{
+    (void)state;
+    struct test t;
+    begin(&t, 1);
+    struct engine *e = t.f.engine;
+    struct window_history *window = &e->windows[0];
+    uint32_t account[BUDGET_NOTES + 1];
+    for (uint32_t i = 0; i <= BUDGET_NOTES; i++) {
+        account[i] = budget_account_get(e, 100 + i);
+        budget_time_note(e, window, account[i], 10 * (i + 1));
+        budget_time_note(e, window, account[i], 1);
+    }
+    /* budget.B5, budget.B7: the smallest has been forgiven */
+    assert_int_equal(engine_user_waiting_ns(e, 100), 0);
+    for (uint32_t i = 1; i <= BUDGET_NOTES; i++)
+        assert_int_equal(engine_user_waiting_ns(e, 100 + i), 10 * (i + 1) + 1);
+    /* in proportion, and at least something */
+    budget_time_pass(e, window, 138);
+    assert_in_range(engine_user_waiting_ns(e, 101), 9, 11);
+    assert_in_range(engine_user_waiting_ns(e, 106), 34, 36);
+    for (uint32_t i = 0; i < 40; i++)
+        budget_time_pass(e, window, 0);
+    for (uint32_t i = 0; i <= BUDGET_NOTES; i++)
+        assert_int_equal(engine_user_waiting_ns(e, 100 + i), 0);
+    /* budget.B6 */
+    budget_time_note(e, window, account[1], UINT64_MAX / 2);
+    budget_account_put(e, account[1]);
+    assert_int_not_equal(budget_account_get(e, 500), account[1]);
+    budget_notes_clear(e, window);
+    assert_int_equal(engine_user_waiting_ns(e, 101), 0);
+    assert_int_equal(budget_account_get(e, 501), account[1]);
+    end(&t);
+}
+
+static void test_too_slow(void **state)
+{
+    (void)state;
+    struct test t;
+    begin(&t, 2);
+    struct engine *e = t.f.engine;
+    uint32_t account = budget_account_get(e, 7), other = budget_account_get(e, 8);
+    assert_false(budget_is_slow(e, account, 0, 0, MS(1000)));
+    engine_set_waiting(e, 0, 0, MS(QUOTA_MS));
+    assert_false(budget_is_slow(e, account, 0, MS(QUOTA_MS - 1), MS(1)));
+    assert_true(budget_is_slow(e, account, 0, MS(QUOTA_MS), MS(1)));
+    /* of both buffers of a queue, and nobody else */
+    budget_time_note(e, &e->windows[0], account, MS(60));
+    budget_time_note(e, &e->windows[1], account, MS(40));
+    assert_true(budget_is_slow(e, account, 0, 0, MS(1)));
+    assert_false(budget_is_slow(e, account, 1, 0, MS(1)));
+    assert_false(budget_is_slow(e, other, 0, 0, MS(1)));
+    /* in all queues for each worker */
+    budget_time_note(e, &e->windows[2], account, MS(99));
+    assert_false(budget_is_slow(e, account, 2, 0, MS(1)));
+    budget_time_note(e, &e->windows[2], account, MS(1));
+    assert_true(budget_is_slow(e, account, 2, 0, MS(1)));
+    /* some may wait however long they take */
+    assert_false(budget_is_slow(e, account, 2, 0, MS(200 / (BUDGET_SLOW_LEAST - 1) + 1)));
+    budget_notes_clear(e, &e->windows[0]);
+    budget_notes_clear(e, &e->windows[1]);
+    budget_notes_clear(e, &e->windows[2]);
+    end(&t);
+}
+
+static void begin_slowly(struct test *t, uint32_t ns)
+{
+    begin(t, 1);
+    engine_set_waiting(t->f.engine, 0, 0, MS(QUOTA_MS));
+    take_long(t, t->reject, block_type, ns, ns ? BEHAVIOUR_SLOW : 0);
+    take_long(t, t->stall, block_type, ns, ns ? BEHAVIOUR_SLOW : 0);
+}
+
+static void test_slow_user(void **state)
+{
+    (void)state;
+    struct test t;
+    const uint32_t taken = QUOTA_MS / SLOW_MS;
+    begin_slowly(&t, MS(SLOW_MS));
+    post(&t, GREEDY, t.reject, taken);
+    run_port(&t, GREEDY);
+    assert_int_equal(next_refusal(&t, GREEDY), REASON_NONE);
+    assert_int_equal(waiting_ns(&t, GREEDY), MS(QUOTA_MS));
+    post(&t, GREEDY, t.reject, 3);
+    run_port(&t, GREEDY);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(next_refusal(&t, GREEDY), REASON_USER_SLOW);
+    assert_int_equal(next_refusal(&t, GREEDY), REASON_NONE);
+    assert_int_equal(load_relaxed(&t.f.engine->workers[0]->stats->value[STAT_refused_slow]), 3);
+    post(&t, MODEST, t.reject, 1);
+    run_port(&t, MODEST);
+    assert_int_equal(next_refusal(&t, MODEST), REASON_NONE);
+    assert_int_equal(waiting_ns(&t, MODEST), MS(SLOW_MS));
+    struct engine_event event;
+    assert_true(engine_event_next(t.f.engine, &event));
+    assert_int_equal(event.kind, ENGINE_EVENT_PORT_OVER);
+    assert_int_equal(event.why, 1);
+    assert_int_equal(engine_port_user(t.f.engine, event.port), 7 + GREEDY);
+    run_all(&t);
+    assert_int_equal(ran, taken + 1);
+    assert_int_equal(waiting_ns(&t, GREEDY), 0);
+    assert_int_equal(waiting_ns(&t, MODEST), 0);
+    end(&t);
+}
+
+/* What is on its way to one queue is not held against another, and a batch is taken up to the very
+ * message. */
+static void test_slow_and_quick(void **state)
+{
+    (void)state;
+    struct test t;
+    const uint32_t taken = QUOTA_MS / SLOW_MS;
+    begin_slowly(&t, MS(SLOW_MS));
+    take_long(&t, t.stall, block_type, 1, BEHAVIOUR_SLOW);
+    for (uint32_t i = 0; i < taken + 2; i++) {
+        post(&t, GREEDY, t.reject, 1);
+        post(&t, GREEDY, t.stall, 1);
+        if (i % 16 == 15)
+            run_port(&t, GREEDY);
+    }
+    run_port(&t, GREEDY);
+    /* the others take some nanoseconds */
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(next_refusal(&t, GREEDY), REASON_USER_SLOW);
+    assert_int_equal(next_refusal(&t, GREEDY), REASON_NONE);
+    run_all(&t);
+    assert_int_equal(ran, taken - 1 + taken + 2);
+    end(&t);
+}
+
+/* One that takes longer than all that may wait. */
+static void test_very_slow(void **state)
+{
+    (void)state;
+    struct test t;
+    begin_slowly(&t, MS(1000));
+    post(&t, GREEDY, t.reject, BUDGET_SLOW_LEAST + 1);
+    run_port(&t, GREEDY);
+    assert_int_equal(next_refusal(&t, GREEDY), REASON_USER_SLOW);
+    assert_int_equal(next_refusal(&t, GREEDY), REASON_NONE);
+    run_all(&t);
+    assert_int_equal(ran, BUDGET_SLOW_LEAST);
+    end(&t);
+}
+
+/* A port that waits: for what may wait of its user, and for what nobody has timed yet. */
+static void expect_waits(struct test *t, actor_ref to, uint64_t taken)
+{
+    struct engine *e = t->f.engine;
+    uint32_t source = engine_source_of_port(e, GREEDY);
+    const uint64_t posted = taken + 5;
+    post(t, GREEDY, to, (uint32_t)posted);
+    (void)ready_clear(e->workers[0]->called.ready, source);
+    run_port(t, GREEDY);
+    assert_int_equal(load_relaxed(&e->ports.table[GREEDY].stalled_on), STALLED_ON_BUDGET);
+    assert_false(ready_is_set(e->workers[0]->called.ready, source));
+    run_all(t);
+    assert_int_equal(ran, taken);
+    assert_true(ready_is_set(e->workers[0]->called.ready, source));
+    run_port(t, GREEDY);
+    run_all(t);
+    assert_int_equal(ran, posted);
+    assert_int_equal(next_refusal(t, GREEDY), REASON_NONE);
+    assert_int_equal(waiting_ns(t, GREEDY), 0);
+    end(t);
+}
+
+static void test_slow_port_waits(void **state)
+{
+    (void)state;
+    struct test t;
+    begin_slowly(&t, MS(SLOW_MS));
+    expect_waits(&t, t.stall, QUOTA_MS / SLOW_MS);
+}
+
+static void test_nobody_is_refused_by_a_guess(void **state)
+{
+    (void)state;
+    struct test t;
+    begin_slowly(&t, 0);
+    expect_waits(&t, t.reject, GUESSED);
+}
+
+/* Of many quick runs some may have taken long, for want of a processor. */
+static void test_nobody_is_refused_by_few_runs(void **state)
+{
+    (void)state;
+    struct test t;
+    begin_slowly(&t, MS(SLOW_MS));
+    take_long(&t, t.reject, block_type, MS(SLOW_MS), BEHAVIOUR_SLOW - 1);
+    expect_waits(&t, t.reject, QUOTA_MS / SLOW_MS);
+}
+
+/* A batch that is cut counts for less each time: one that never ends holds nobody up. */
+static void test_slow_batch_is_cut(void **state)
+{
+    (void)state;
+    struct test t;
+    begin_slowly(&t, MS(SLOW_MS));
+    engine_set_throughput(t.f.engine, 1);
+    post(&t, GREEDY, t.reject, QUOTA_MS / SLOW_MS);
+    run_port(&t, GREEDY);
+    assert_int_equal(waiting_ns(&t, GREEDY), MS(QUOTA_MS));
+    for (int64_t before = waiting_ns(&t, GREEDY); before > 0; before = waiting_ns(&t, GREEDY)) {
+        run(&t);
+        assert_true(waiting_ns(&t, GREEDY) < before);
+    }
+    assert_int_equal(ran, QUOTA_MS / SLOW_MS);
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_notes),           cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_greedy_user),     cmocka_unit_test(test_all_is_full),
-        cmocka_unit_test(test_port_waits),      cmocka_unit_test(test_swept),
-        cmocka_unit_test(test_nothing_is_lost), cmocka_unit_test(test_over_a_restart),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_greedy_user),
+        cmocka_unit_test(test_all_is_full),
+        cmocka_unit_test(test_port_waits),
+        cmocka_unit_test(test_swept),
+        cmocka_unit_test(test_nothing_is_lost),
+        cmocka_unit_test(test_over_a_restart),
+        cmocka_unit_test(test_nothing_slow_is_lost),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_too_slow),
+        cmocka_unit_test(test_slow_user),
+        cmocka_unit_test(test_slow_and_quick),
+        cmocka_unit_test(test_very_slow),
+        cmocka_unit_test(test_slow_port_waits),
+        cmocka_unit_test(test_nobody_is_refused_by_a_guess),
+        cmocka_unit_test(test_nobody_is_refused_by_few_runs),
+        cmocka_unit_test(test_slow_batch_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -408,6 +408,7 @@ static void test_live_ranges(void **state)
         { "quota-posts", "many", "not a number", -EINVAL },
         { "waiting-bytes", "1K", "from 1048576", -ERANGE },
         { "quota-waiting-bytes", "1T", "is not a number of bytes", -EINVAL },
+        { "quota-waiting-ms", "86400001", "86400000", -ERANGE },
     };
     struct settings settings;
     struct setting_view view;
@@ -450,8 +451,8 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 31);
-    assert_int_equal(live, 19);
+    assert_int_equal(n, 32);
+    assert_int_equal(live, 20);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }

@@ -99,6 +99,8 @@ enum odeon_reason {
     ODEON_REASON_USER_FULL,   /* as much waits for the sender's user as may: quota-waiting-bytes */
     ODEON_REASON_MEMORY_FULL, /* as much waits as there is memory for: waiting-bytes */
     ODEON_REASON_SUSPECTED,   /* it was running at too many deaths that nothing explains */
+    /* what waits for the sender's user takes as long as it may: quota-waiting-ms */
+    ODEON_REASON_USER_SLOW,
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

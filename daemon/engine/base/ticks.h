@@ -38,3 +38,8 @@ static inline uint64_t ticks_of_ns(uint64_t ns)
 {
     return ticks_rate ? ns * ticks_rate >> 10 : ns;
 }
+/* A quotient: not for each message. Of less than a month. */
+static inline uint64_t ticks_to_ns(uint64_t ticks)
+{
+    return ticks_rate ? (ticks << 10) / ticks_rate : ticks;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits: a bound for the memory of all windows together, of each user's part in it
- * (docs/engine/budget.md).
+/* What waits: a bound for the memory of all windows together, of each user's part in it, and of the
+ * time that each user's messages will take (docs/engine/budget.md).
  *
  * What is bound is not what waits but the pages that it has touched: a window that has been full
  * once keeps its pages for a while (reclaim.h), and memory is what runs out. The first
@@ -18,6 +18,11 @@
  * budget.B5  A window has six notes. A seventh user takes the place of the smallest, which is
  *     forgiven: who has much in a queue is known.
  * budget.B6  An account is given to another user when it has no port and nothing waits.
+ * budget.B7  An account's `waiting_ns` is the sum of its times, which are kept as notes are
+ *     (budget.B1, budget.B5). A time is what the mean of the behaviour's runs said when the message
+ *     was taken from its port; that of one that is known to be quick is nothing. What a run has
+ *     lasted is taken off, by parts, and the rest goes when the buffer is empty: whoever waits for
+ *     it goes on.
  */
 #pragma once
 
@@ -26,6 +31,10 @@
 enum {
     BUDGET_PAGE = 4096,
     BUDGET_FREE_PAGES = 4,
+    /* of a behaviour that has not been timed yet: a guess, for which nobody is turned away */
+    BUDGET_GUESS_NS = 10 * 1000 * 1000,
+    /* so many may wait however long one takes */
+    BUDGET_SLOW_LEAST = 8,
 };
 #define BUDGET_UNBOUND (INT64_MAX / 16)
 
@@ -78,7 +87,7 @@ void budget_note(struct engine *e, struct window_history *window, uint32_t accou
 void budget_notes_clear_slow(struct engine *e, struct window_history *window);
 static inline bool budget_has_notes(const struct window_history *window)
 {
-    return unlikely(window->n_notes != 0);
+    return unlikely((window->n_notes | window->n_times) != 0);
 }
 /* The window's buffer is empty. */
 static inline void budget_notes_clear(struct engine *e, struct window_history *window)
@@ -86,6 +95,37 @@ static inline void budget_notes_clear(struct engine *e, struct window_history *w
     if (budget_has_notes(window))
         budget_notes_clear_slow(e, window);
 }
+
+/* ---- time ---- */
+
+/* What a message will take. */
+struct budget_time {
+    uint64_t ns;     /* 0: it is quick, or will not be run */
+    bool is_guessed; /* it has not been slow some times in a row */
+};
+static inline struct budget_time budget_time_of(const struct engine *e, uint64_t key,
+                                                uint16_t message_type)
+{
+    const struct actor_type *type = load_relaxed(&e->types.known[actor_key_type(key)]);
+    if (!type || message_type >= ODEON_MESSAGE_TYPES_MAX)
+        return (struct budget_time){ 0 };
+    uint32_t index = type->index_of[message_type];
+    if (likely(index == BEHAVIOUR_NONE || actor_type_is_quick(type, index)))
+        return (struct budget_time){ 0 };
+    uint32_t took = load_relaxed(&type->took[index]);
+    return (struct budget_time){ .ns = took ? took : BUDGET_GUESS_NS,
+                                 .is_guessed = load_relaxed(&type->slow[index]) < BEHAVIOUR_SLOW };
+}
+
+/* So many ns more wait for `account` in the window (budget.B7). */
+void budget_time_note(struct engine *e, struct window_history *window, uint32_t account,
+                      uint64_t ns);
+/* The window's batch has been run for so long, and goes on. */
+void budget_time_pass(struct engine *e, struct window_history *window, uint64_t ns);
+/* Is one that will take `ns` too much for the account, in this queue or in all? `pending`: what is
+ * on its way there. */
+bool budget_is_slow(const struct engine *e, uint32_t account, uint32_t queue, uint64_t pending,
+                    uint64_t ns);
 
 /* Control thread. `user` 0: 0, nobody's account; so is that of a user for whom there is none. */
 uint32_t budget_account_get(struct engine *e, uint32_t user);

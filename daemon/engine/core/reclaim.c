@@ -45,6 +45,11 @@ void reclaim_exchange(struct window_history *a, struct window_history *b)
     memcpy(b, &c, offsetof(struct window_history, charged));
     memcpy(a->notes, b->notes, sizeof(a->notes));
     memcpy(b->notes, c.notes, sizeof(b->notes));
+    for (uint32_t i = 0; i < BUDGET_NOTES; i++) {
+        uint64_t time = load_relaxed(&a->times[i]);
+        store_relaxed(&a->times[i], load_relaxed(&b->times[i]));
+        store_relaxed(&b->times[i], time);
+    }
     store_relaxed(&a->charged, charged_b);
     store_relaxed(&b->charged, charged_a);
 }
@@ -161,6 +166,21 @@ static void reclaim_start_window(struct engine *e, uint32_t queue, unsigned buff
     budget_touch(e, history, held);
 }
 
+static void reclaim_account_record(struct engine *e, struct window_history *window,
+                                   uint32_t account, const struct envelope *envelope, uint64_t size)
+{
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(envelope->to)].key);
+    if (budget_is_accounted(e))
+        budget_note(e, window, account, size);
+    if (!load_relaxed(&e->budget.quota_ns) ||
+        actor_key_generation(key) != actor_ref_generation(envelope->to))
+        return;
+    /* nothing has been timed by this executor: a guess, with which its ports wait for the first */
+    uint64_t ns = budget_time_of(e, key, envelope->type).ns;
+    if (ns)
+        budget_time_note(e, window, account, ns);
+}
+
 static void reclaim_account_records(struct engine *e, uint32_t queue, unsigned buffer, uint64_t at,
                                     uint64_t end)
 {
@@ -171,7 +191,8 @@ static void reclaim_account_records(struct engine *e, uint32_t queue, unsigned b
         size = envelope_record_size(envelope);
         if (slot < ODEON_PORTS_MAX && e->segment.ports[slot].ref == envelope->from &&
             e->ports.table[slot].account)
-            budget_note(e, &e->windows[2 * queue + buffer], e->ports.table[slot].account, size);
+            reclaim_account_record(e, &e->windows[2 * queue + buffer], e->ports.table[slot].account,
+                                   envelope, size);
     }
 }
 
@@ -191,6 +212,15 @@ static void reclaim_account_queue(struct engine *e, uint32_t id)
         reclaim_account_records(e, id, active ^ 1, 0, tail);
 }
 
+/* Is there a port whose user's time is bound? Else nothing is looked for. */
+static bool reclaim_has_bound_users(const struct engine *e)
+{
+    bool any = false;
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+        any = any || e->ports.table[id].account;
+    return any && load_relaxed(&e->budget.quota_ns) > 0;
+}
+
 void reclaim_start(struct engine *e)
 {
     const struct segment *segment = &e->segment;
@@ -202,10 +232,12 @@ void reclaim_start(struct engine *e)
         if (load_relaxed(&segment->header->boots) > 1 &&
             reclaim_trim(segment_outbox(segment, id), segment->header->outbox_bytes, 0))
             e->workers[id]->flush.window.resident = 0;
-    if (!budget_is_accounted(e))
+    if (!budget_is_accounted(e) && !reclaim_has_bound_users(e))
         return;
     for (uint32_t id = 0; id < segment->n_queues; id++)
         reclaim_account_queue(e, id);
+    if (!budget_is_accounted(e))
+        return;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
         for (unsigned buffer = 0; e->ports.table[id].account && buffer < 2; buffer++) {
             uint32_t backlog = segment_port_destination(segment, id);

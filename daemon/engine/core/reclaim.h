@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include "daemon/engine/base/ticks.h"
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/segment/queue.h"
 
@@ -77,6 +78,18 @@ static inline bool reclaim_is_due(struct engine *e, struct window_history *histo
            (unlikely(budget_is_pressed(e)) && history->resident > RECLAIM_QUEUE_PAGES);
 }
 
+/* A run of the queue's batch has ended, and the batch goes on (budget.B7). */
+static inline bool reclaim_time_passed(struct worker *w, uint32_t id,
+                                       const struct segment_queue *queue)
+{
+    unsigned buffer = queue_active(load_relaxed(&queue->sel)) ^ 1;
+    struct window_history *history = &w->engine->windows[2 * id + buffer];
+    if (likely(history->n_times == 0))
+        return false;
+    budget_time_pass(w->engine, history, ticks_to_ns(w->pace.looked - w->pace.began));
+    return true;
+}
+
 /* The batch of `queue` has been run, and if `done` released; the owner word is still the caller's.
  * How far the batch was touched is told by its ring: what was gulped rounded up to pages, and one
  * page (place_ring_bytes). True: the budget may have room for somebody. */
@@ -95,6 +108,8 @@ static inline bool reclaim_after_run(struct worker *w, uint32_t id, struct segme
             reclaim_queue(w, id, buffer);
             return true; /* reclaim.M3 */
         }
+    } else {
+        freed = reclaim_time_passed(w, id, queue);
     }
     uint32_t need = reclaim_pages(w->flush.longest);
     w->flush.longest = 0;

@@ -10,9 +10,10 @@
 
 /* A user whose quotas are enforced: one that has a port, or something that waits. */
 struct budget_account {
-    uint32_t user;           /* control thread: 0: nobody's */
-    uint32_t n_ports;        /* control thread */
-    _Atomic int64_t waiting; /* whoever adds to a queue or has emptied one: bytes */
+    uint32_t user;    /* control thread: 0: nobody's */
+    uint32_t n_ports; /* control thread */
+    /* whoever adds to a queue or has emptied one: bytes, and ns that they will take */
+    _Atomic int64_t waiting, waiting_ns;
 };
 
 /* The first one is nobody's: of ports that no quota binds. */
@@ -25,6 +26,7 @@ struct budget {
     alignas(64) _Atomic int64_t pages; /* of all windows */
     _Atomic int64_t most;              /* control thread: BUDGET_UNBOUND: there is no bound */
     _Atomic uint64_t quota;            /* control thread: bytes of one user, 0: its share */
+    _Atomic uint64_t quota_ns;         /* control thread: ns of one user in a queue, 0: no bound */
     _Atomic uint32_t stalled;          /* ports wait for it (overflow.X6) */
     _Atomic uint64_t swept_ns;         /* when somebody last looked for what is held for nothing */
 };

@@ -43,6 +43,9 @@ struct outbox {
     bool sent_aside; /* a record for an aside queue is in it */
 };
 
+/* What the budget has had a port's records turned away for. */
+enum turned_away { TURNED_AWAY_NOT, TURNED_AWAY_BY_MEMORY, TURNED_AWAY_BY_TIME };
+
 /* The flush: the log in groups by destination. */
 struct flush {
     uint32_t n_runs, n_groups;
@@ -51,11 +54,12 @@ struct flush {
     struct outbox_link *runs;
     uint32_t runs_capacity;
     bool recovering; /* for a dead worker: nobody to notify */
-    /* of a port's visit (budget.h): whose records they are, 0: nobody's; bytes that there is memory
-     * for; and whether a record was turned away */
-    uint32_t account;
-    uint64_t left;
-    bool turned_away;
+    /* of a port's visit (budget.h): whose records they are, 0: nobody's, for bytes and for time;
+     * bytes that there is memory for; what the records in the outbox will take, and what the
+     * present one will, if its port waits for it; and why a record was turned away */
+    uint32_t account, timed;
+    uint64_t left, pending_ns, over_ns;
+    enum turned_away turned_away;
     uint64_t longest; /* log that was flushed since the last look at the window */
     struct window_history window;
 };

@@ -9,8 +9,9 @@
 
 enum { BEHAVIOURS_SLOTS = 256, BEHAVIOUR_NONE = 255 };
 /* Quick runs in a row that show that a behaviour is quick, and how many of them one that has not
- * been seen yet is credited with (pace.h). */
-enum { BEHAVIOUR_QUICK = 16, BEHAVIOUR_NEW = 12 };
+ * been seen yet is credited with (pace.h). Slow ones in a row that show that it is slow: one that
+ * was kept from its processor does not. */
+enum { BEHAVIOUR_QUICK = 16, BEHAVIOUR_NEW = 12, BEHAVIOUR_SLOW = 3 };
 
 /* `meta` is an envelope's third word for this behaviour when nothing is special about it: type,
  * exact length, index, no flags, no attempts: one comparison tells that the record can simply be
@@ -36,6 +37,10 @@ struct actor_type {
     uint8_t index_of[ODEON_MESSAGE_TYPES_MAX]; /* message type -> behaviour, BEHAVIOUR_NONE */
     /* quick runs in a row, up to BEHAVIOUR_QUICK; the last one is init's */
     _Atomic uint8_t quick[BEHAVIOURS_SLOTS];
+    /* slow ones in a row, up to BEHAVIOUR_SLOW */
+    _Atomic uint8_t slow[BEHAVIOURS_SLOTS];
+    /* ns that a run of one takes in the mean, as far as it has been timed by itself; 0: never */
+    _Atomic uint32_t took[BEHAVIOURS_SLOTS];
     struct engine_behaviour *listed;
     uint32_t id, version, state_size, n_behaviours;
     enum engine_restart restart;
@@ -43,6 +48,13 @@ struct actor_type {
     engine_fini_fn fini;
     char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
 };
+
+/* One word says so, for two workers may learn different things at the same time; `index` may be
+ * BEHAVIOUR_NONE: init. */
+static inline bool actor_type_is_quick(const struct actor_type *type, uint32_t index)
+{
+    return load_relaxed(&type->behaviours[index].meta) != BEHAVIOUR_META_CLOSED;
+}
 
 /* Of the engine. */
 struct type_table {

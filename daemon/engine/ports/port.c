@@ -187,6 +187,26 @@ static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t 
         memcpy(envelope_payload_behind(out, 0), behind, envelope_record_size(h) - sizeof(*h));
 }
 
+/* Of a record that its receiver would take, and that will take some time: is it more than may wait
+ * for its user? */
+static __attribute__((noinline)) enum overflow_verdict
+port_decide_time(struct worker *w, actor_ref to, uint16_t message_type, uint32_t destination,
+                 struct budget_time time)
+{
+    if (!budget_is_slow(w->engine, w->flush.timed, destination, w->flush.pending_ns, time.ns)) {
+        w->flush.pending_ns += time.ns;
+        return OVERFLOW_TAKE;
+    }
+    if (w->flush.pending_ns > 0) /* for other queues, perhaps */
+        return OVERFLOW_AGAIN;
+    enum overflow_verdict verdict = OVERFLOW_STALL;
+    if (!time.is_guessed) /* nobody is turned away by a guess: it is known soon */
+        verdict = overflow_decide_budget(w, to, message_type, destination, TURNED_AWAY_BY_TIME);
+    if (verdict == OVERFLOW_STALL)
+        w->flush.over_ns = time.ns;
+    return verdict;
+}
+
 /* Of a record that its receiver would take. `urgent`: its size, 0 if it is not. */
 static inline enum overflow_verdict port_decide(struct worker *w, const struct envelope *h,
                                                 uint64_t key, uint32_t destination, uint64_t urgent,
@@ -201,7 +221,7 @@ static inline enum overflow_verdict port_decide(struct worker *w, const struct e
     }
     if (unlikely(w->outbox.length + size > w->flush.left)) {
         bool all = w->outbox.length + size > budget_left(e, 0);
-        verdict = overflow_decide_budget(w, h->to, h->type, destination);
+        verdict = overflow_decide_budget(w, h->to, h->type, destination, TURNED_AWAY_BY_MEMORY);
         if (verdict == OVERFLOW_REFUSE)
             *ret_reason = all ? REASON_MEMORY_FULL : REASON_USER_FULL;
     } else if (unlikely(urgent ? !outbox_urgent_fits(w, destination, urgent)
@@ -216,8 +236,13 @@ static inline enum overflow_verdict port_decide(struct worker *w, const struct e
 /* False: there is room by now. */
 static bool port_stall(struct worker *w, uint32_t id, uint32_t destination, uint64_t size)
 {
-    return w->outbox.length + size > w->flush.left ? overflow_stall_for_budget(w, id, size)
-                                                   : overflow_stall(w, id, destination);
+    uint64_t ns = w->flush.over_ns;
+    bool waits = ns || w->outbox.length + size > w->flush.left
+                     ? overflow_stall_for_budget(w, id, destination, size, ns)
+                     : overflow_stall(w, id, destination);
+    w->flush.over_ns = 0;
+    w->flush.pending_ns += waits ? 0 : ns;
+    return waits;
 }
 
 static void port_commit(struct worker *w)
@@ -229,13 +254,14 @@ static void port_commit(struct worker *w)
     commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
     outbox_reset(w);
     w->flush.left = budget_left(w->engine, w->flush.account);
+    w->flush.pending_ns = 0;
 }
 
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
  * then there is no more of the batch. What its receiver makes of it is found out when it is run.
- * `h`: the copy of its header. */
-static inline enum port_broken port_route(struct worker *w, uint32_t id, struct port *port,
-                                          const struct envelope *h)
+ * `h`: the copy of its header. `timed`: its user's time is bound. */
+static inline __attribute__((always_inline)) enum port_broken
+port_route(struct worker *w, uint32_t id, struct port *port, const struct envelope *h, bool timed)
 {
     struct engine *e = w->engine;
     const uint8_t *at = port_record_at(port, w->batch.cursor);
@@ -250,8 +276,20 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
     if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
-    if (reason == REASON_NONE)
+    if (reason == REASON_NONE) {
         verdict = port_decide(w, h, key, destination, urgent ? size : 0, size, &reason);
+        struct budget_time time = { 0 };
+        if (timed && verdict == OVERFLOW_TAKE)
+            time = budget_time_of(e, key, h->type);
+        if (timed && unlikely(time.ns))
+            verdict = port_decide_time(w, h->to, h->type, destination, time);
+        if (timed && unlikely(time.ns) && verdict == OVERFLOW_REFUSE)
+            reason = REASON_USER_SLOW;
+    }
+    if (timed && verdict == OVERFLOW_AGAIN) {
+        port_commit(w);
+        return PORT_OK;
+    }
     if (unlikely(verdict == OVERFLOW_STALL) && port_stall(w, id, destination, size)) {
         w->batch.tail = w->batch.cursor;
         return PORT_OK;
@@ -348,6 +386,37 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
     return destination;
 }
 
+/* As many records as there are, or `most`; how many were taken. `known`, `timed`: as below, and
+ * above. */
+static inline __attribute__((always_inline)) uint64_t
+port_route_some(struct worker *w, uint32_t id, struct port *port, const struct envelope *known,
+                uint64_t most, bool timed, enum port_broken *ret_why)
+{
+    uint64_t n = 0;
+    enum port_broken why = PORT_OK;
+    while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
+        uint64_t at = w->batch.cursor;
+        struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
+        known = NULL;
+        why = port_route(w, id, port, &h, timed);
+        n += w->batch.cursor != at;
+        if (w->outbox.length >= OUTBOX_FLUSH_BYTES)
+            port_commit(w);
+    }
+    *ret_why = why;
+    return n;
+}
+
+/* Of a port whose user's time is bound: apart, since the other ones' loop has no register to
+ * spare. */
+static __attribute__((noinline)) uint64_t port_route_timed(struct worker *w, uint32_t id,
+                                                           struct port *port,
+                                                           const struct envelope *known,
+                                                           uint64_t most, enum port_broken *ret_why)
+{
+    return port_route_some(w, id, port, known, most, true, ret_why);
+}
+
 /* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible
  * head. `known`: the copy of the first header, if it has been fetched (port.R1). */
 static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *port,
@@ -356,23 +425,17 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
 {
     struct segment_port *durable = &w->engine->segment.ports[id];
     enum port_broken why = PORT_OK;
-    uint64_t n = 0, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
+    uint64_t n, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
     w->batch.cursor = head;
     w->batch.tail = tail;
     w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
     w->flush.account = budget_is_accounted(w->engine) ? port->account : 0;
     w->flush.left = budget_left(w->engine, port->account);
+    w->flush.timed = load_relaxed(&w->engine->budget.quota_ns) ? port->account : 0;
     commit_flip(w, w->batch.source, head, tail, 0, 0, 0);
     POINT(port_attached, w, port, tail);
-    while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
-        uint64_t at = w->batch.cursor;
-        struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
-        known = NULL;
-        why = port_route(w, id, port, &h);
-        n += w->batch.cursor != at;
-        if (w->outbox.length >= OUTBOX_FLUSH_BYTES)
-            port_commit(w);
-    }
+    n = unlikely(w->flush.timed) ? port_route_timed(w, id, port, known, most, &why)
+                                 : port_route_some(w, id, port, known, most, false, &why);
     port_commit(w);
     store_release(&durable->pcur, w->batch.cursor);
     crash_order();

@@ -43,15 +43,36 @@ static void pace_mark(struct actor_type *type, uint32_t index, uint8_t quick)
     uint64_t open = index == BEHAVIOUR_NONE /* init: no envelope's, either */
                         ? 0
                         : envelope_meta(shape->message_type, shape->size, index);
+    if (quick >= BEHAVIOUR_QUICK && load_relaxed(&type->took[index]) > PACE_SLOW_NS)
+        store_relaxed(&type->took[index], PACE_SLOW_NS); /* at the beginning it was, perhaps */
     store_relaxed(&type->quick[index], quick);
     store_relaxed(&type->behaviours[index].meta,
                   quick >= BEHAVIOUR_QUICK ? open : BEHAVIOUR_META_CLOSED);
 }
 
+/* What messages that wait for it will take is told by the mean (budget.h). One that was kept from
+ * its processor is not to make thousands of quick ones look slow: a sample counts for so many times
+ * the mean at most, and three are enough for any. */
+static void pace_mean(struct actor_type *type, uint32_t index, uint64_t took)
+{
+    uint64_t ns = ticks_to_ns(took), mean = load_relaxed(&type->took[index]);
+    if (mean && ns > PACE_MEAN_SURPRISE * mean)
+        ns = PACE_MEAN_SURPRISE * mean;
+    mean = mean ? mean + ns / PACE_MEAN_OF - mean / PACE_MEAN_OF : ns;
+    store_relaxed(&type->took[index], mean < PACE_MEAN_LEAST
+                                          ? PACE_MEAN_LEAST
+                                          : (uint32_t)(mean < UINT32_MAX ? mean : UINT32_MAX));
+}
+
 static void pace_sample(struct actor_type *type, uint32_t index, uint64_t took)
 {
+    uint8_t slow = load_relaxed(&type->slow[index]);
+    bool is_slow = took >= ticks_of_ns(PACE_SLOW_NS);
+    pace_mean(type, index, took);
+    if (is_slow ? slow < BEHAVIOUR_SLOW : slow > 0)
+        store_relaxed(&type->slow[index], is_slow ? (uint8_t)(slow + 1) : 0);
     uint8_t quick = load_relaxed(&type->quick[index]);
-    if (took >= ticks_of_ns(PACE_SLOW_NS)) {
+    if (is_slow) {
         if (quick || pace_is_quick(type, index))
             pace_mark(type, index, 0);
     } else if (!pace_is_quick(type, index)) {

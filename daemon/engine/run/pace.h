@@ -41,13 +41,14 @@ enum {
     PACE_FIRST_MOST = 256, /* messages to the first look of a run */
     PACE_FEW = 8,          /* a run of less says nothing about its pace */
     PACE_SUSPECTS = 64,
+    PACE_MEAN_OF = 8,
+    PACE_MEAN_SURPRISE = 64,
+    PACE_MEAN_LEAST = 256, /* ns */
 };
 
-/* One word says so, for two workers may learn different things at the same time; `index` may be
- * BEHAVIOUR_NONE: init. */
 static inline bool pace_is_quick(const struct actor_type *type, uint32_t index)
 {
-    return load_relaxed(&type->behaviours[index].meta) != BEHAVIOUR_META_CLOSED;
+    return actor_type_is_quick(type, index);
 }
 
 /* Any thread: the worker is to look behind the message that it runs. A hint, which a look that is

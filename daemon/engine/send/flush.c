@@ -51,6 +51,35 @@ static void flush_count_crossing(struct worker *w, uint32_t mailbox,
         stat_add(w, STAT_crossing_messages, flush_group_count(w, group));
 }
 
+/* What a group's records will take, of a port's user. */
+static uint64_t flush_group_time(const struct worker *w, const struct outbox_group *group)
+{
+    if (w->flush.n_groups == 1)
+        return w->flush.pending_ns;
+    uint64_t ns = 0;
+    uint32_t run = group->first;
+    do {
+        uint64_t bytes;
+        const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
+        for (const uint8_t *end = at + bytes; at < end;) {
+            const struct envelope *envelope = (const struct envelope *)at;
+            uint64_t key = load_relaxed(&w->engine->actors.table[actor_ref_slot(envelope->to)].key);
+            ns += budget_time_of(w->engine, key, envelope->type).ns;
+            at += envelope_record_size(envelope);
+        }
+    } while (run != group->last && (run = w->flush.runs[run].next));
+    return ns;
+}
+
+static __attribute__((noinline)) void flush_account_time(struct worker *w,
+                                                         struct window_history *window,
+                                                         const struct outbox_group *group)
+{
+    uint64_t ns = flush_group_time(w, group);
+    if (ns)
+        budget_time_note(w->engine, window, w->flush.timed, ns);
+}
+
 /* Under the lock (budget.B1). */
 static inline void flush_account(struct worker *w, struct window_history *window,
                                  const struct outbox_group *group, uint64_t length)
@@ -58,6 +87,8 @@ static inline void flush_account(struct worker *w, struct window_history *window
     budget_touch(w->engine, window, length);
     if (unlikely(w->flush.account))
         budget_note(w->engine, window, w->flush.account, outbox_group_bytes(w, group));
+    if (unlikely(w->flush.pending_ns))
+        flush_account_time(w, window, group);
 }
 
 /* One step: a message queue. */

@@ -100,7 +100,7 @@ int overflow_send(struct worker *w, actor_ref to, uint16_t message_type, uint32_
     case OVERFLOW_STALL:
         (void)overflow_refuse_full(w); /* a handler cannot wait */
         break;
-    case OVERFLOW_REFUSE:
+    default:
         break;
     }
     w->place.n_failed++;
@@ -142,27 +142,32 @@ void overflow_unstall(struct worker *w, uint32_t queue)
 }
 
 enum overflow_verdict overflow_decide_budget(struct worker *w, actor_ref to, uint16_t message_type,
-                                             uint32_t destination)
+                                             uint32_t destination, enum turned_away why)
 {
     enum engine_overflow policy = overflow_policy_of(w->engine, to, destination);
-    w->flush.turned_away = true;
+    w->flush.turned_away = why;
     if (policy == OVERFLOW_POLICY_STALL)
         return OVERFLOW_STALL;
     if (policy != OVERFLOW_POLICY_REJECT && message_type >= MESSAGE_TYPE_FIRST_USER) {
         stat_add(w, STAT_dropped_newest, 1);
         return OVERFLOW_DROP;
     }
-    return overflow_refuse_full(w);
+    if (why == TURNED_AWAY_BY_MEMORY)
+        return overflow_refuse_full(w);
+    stat_add(w, STAT_refused_slow, 1);
+    return OVERFLOW_REFUSE;
 }
 
-bool overflow_stall_for_budget(struct worker *w, uint32_t id, uint64_t size)
+bool overflow_stall_for_budget(struct worker *w, uint32_t id, uint32_t destination, uint64_t size,
+                               uint64_t ns)
 {
     struct engine *e = w->engine;
     struct port *port = &e->ports.table[id];
     store_relaxed(&port->stalled_on, STALLED_ON_BUDGET);
     store_release(&e->budget.stalled, 1); /* read (acquire) by overflow_go_on */
     full_barrier();                       /* [STALL_RECHECK] */
-    if (budget_left(e, port->account) >= size) {
+    if (budget_left(e, port->account) >= size &&
+        (ns == 0 || !budget_is_slow(e, port->account, destination, 0, ns))) {
         store_relaxed(&port->stalled_on, 0);
         return false;
     }
@@ -201,9 +206,11 @@ void overflow_turned_away(struct worker *w, uint32_t port)
     bool due = now - last >= SWEEP_NS &&
                atomic_compare_exchange_strong_explicit(&e->budget.swept_ns, &last, now,
                                                        memory_order_relaxed, memory_order_relaxed);
-    w->flush.turned_away = false;
+    enum turned_away why = w->flush.turned_away;
+    w->flush.turned_away = TURNED_AWAY_NOT;
     if (due)
-        events_push(e, ENGINE_EVENT_PORT_OVER, port, e->ports.table[port].generation, 0);
+        events_push(e, ENGINE_EVENT_PORT_OVER, port, e->ports.table[port].generation,
+                    why == TURNED_AWAY_BY_TIME);
     /* a port that waits relies on it (overflow.X6) */
     if (!budget_is_pressed(e) ||
         (!due && load_relaxed(&e->ports.table[port].stalled_on) != STALLED_ON_BUDGET))

@@ -18,10 +18,11 @@
  * overflow.X5  A port's `stalled_on` is set before the queue's flag and the queue's length is read
  *     behind a full barrier; the runner empties the buffer, and reads the flag behind one
  *     [STALL_RECHECK]: either the port sees that there is room, or the runner sees the port.
- * overflow.X6  The same for a port that waits for memory, with the budget in the queue's place: it
- *     sets `stalled_on`, then the budget's flag, and looks again behind a full barrier; who makes
- *     room does that by a full barrier, and reads the flag behind it [STALL_RECHECK].  Room always
- *     comes: what waits is run, and what is held for nothing is given back at the port's own word.
+ * overflow.X6  The same for a port that waits for memory, or for its user's time, with the budget
+ *     in the queue's place: it sets `stalled_on`, then the budget's flag, and looks again behind a
+ *     full barrier; who makes room does that by a full barrier, and reads the flag behind it
+ *     [STALL_RECHECK].  Room always comes: what waits is run, what is held for nothing is given
+ *     back at the port's own word, and each run makes its batch's times less.
  */
 #pragma once
 
@@ -33,6 +34,7 @@ enum overflow_verdict {
     OVERFLOW_TAKE,   /* append it nevertheless */
     OVERFLOW_DROP,   /* forget it: it is counted */
     OVERFLOW_STALL,  /* a port leaves it where it is; others take it for a refusal */
+    OVERFLOW_AGAIN,  /* of a port alone: it flushes what it has, and looks again */
 };
 
 int overflow_open(struct engine *e);
@@ -53,11 +55,14 @@ void overflow_unstall(struct worker *w, uint32_t queue);
 /* The runner of the queue, attached, nothing of the batch consumed: overflow.X3. */
 void overflow_mark_oldest(struct worker *w, uint32_t queue);
 
-/* The receiver's queue has room for a record of a port's, but the budget has not (budget.h). */
+/* The receiver's queue has room for a record of a port's, but the budget has not (budget.h). `why`:
+ * there is no memory, or it is its user's time. */
 enum overflow_verdict overflow_decide_budget(struct worker *w, actor_ref to, uint16_t message_type,
-                                             uint32_t destination);
-/* The runner of a port stops at a record of so many bytes.  False: there is room by now. */
-bool overflow_stall_for_budget(struct worker *w, uint32_t port, uint64_t size);
+                                             uint32_t destination, enum turned_away why);
+/* The runner of a port stops at a record of so many bytes, which will take so long.  False: there
+ * is room by now. */
+bool overflow_stall_for_budget(struct worker *w, uint32_t port, uint32_t destination, uint64_t size,
+                               uint64_t ns);
 /* A port's runner has turned something away: whoever holds memory for nothing gives it back, and
  * the control thread is told.  Not too often. */
 void overflow_turned_away(struct worker *w, uint32_t port);

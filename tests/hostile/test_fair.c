@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time: a user who floods slow actors is refused, or waits, as soon as what waits for him takes
+ * longer than may be. Others, whose actors share the queue with those, wait behind that and not
+ * behind minutes of it.
+ *
+ * Judged by how many works the executor runs while the other user is answered, not by a clock.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+#include "tests/system/user.h"
+
+enum {
+    CALLS = 10,
+    WORK_NS = 2 * 1000 * 1000,
+    QUOTA_MS = 100,
+    /* a call may come behind two buffers of what may wait, and some that were taken by a guess; a
+     * busy machine makes works longer, not more */
+    WORKS_A_CALL = 4 * QUOTA_MS * (1000 * 1000 / (WORK_NS / 1000)) / 1000,
+    REFUSED = 1000,
+    BATCH = 400, /* works: eight times as long as may wait */
+};
+
+static const struct user attacker = { 41001, 41001, 0 }, innocent = { 41002, 41002, 0 };
+static struct service service;
+static odeon_ref rejects, waits, asked;
+static uint32_t work_type, number_type;
+static char log_path[128];
+
+static odeon_ref spawn_logged(struct odeon_client *client, const char *type)
+{
+    struct probe_log log = { 0 };
+
+    snprintf(log_path, sizeof(log_path), "%s/runs", service.dir);
+    snprintf(log.path, sizeof(log.path), "%s", log_path);
+    return spawn(client, type, type, &log, sizeof(log));
+}
+
+/* One queue, which all share. */
+static void start(void)
+{
+    if (!user_can_change()) {
+        print_message("# skipped: other users can be played by root alone\n");
+        skip();
+    }
+    service_make_dir(&service);
+    assert_int_equal(chmod(service.dir, 0755), 0);
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "workers=1", "--set",
+                                         "queues-per-worker=1", "--set", "socket-mode=0666",
+                                         "--set", "role-post=*", "--plugin", TEST_PROBE, NULL });
+    service_wait_ready(&service);
+    struct odeon_client *root = service_connect(&service, "root");
+    rejects = spawn(root, "probe_ledger", "rejects", NULL, 0);
+    waits = spawn_logged(root, "probe_stall");
+    asked = spawn(root, "probe_echo", "asked", NULL, 0);
+    work_type = message_id(root, odeon_message_of(probe_work));
+    number_type = message_id(root, odeon_message_of(probe_number));
+    odeon_client_disconnect(root);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (service.pid > 0)
+        (void)service_stop(&service, SIGTERM);
+    service_end(&service);
+    return 0;
+}
+
+/* ---- processes of other users; no assertion works in them */
+
+static pid_t begin(struct user user, int (*act)(struct odeon_port *port))
+{
+    const struct odeon_port_options options = { .struct_size = sizeof(options),
+                                                .submission_bytes = 1 << 20,
+                                                .delivery_bytes = 1 << 20 };
+    pid_t parent = getpid(), child = fork();
+    struct odeon_client *client;
+    struct odeon_port *port;
+
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    if (!user_become(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        odeon_client_connect(service.socket, "other user", &client) < 0 ||
+        odeon_port_open(client, &options, &port) < 0)
+        _exit(9);
+    _exit(act(port));
+}
+
+static int ended(pid_t child)
+{
+    int status;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void kill_it(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    (void)ended(child);
+}
+
+/* What has come, all of which is to be refusals for that reason. */
+static bool take_refusals(struct odeon_port *port)
+{
+    struct odeon_delivery delivery;
+    struct odeon_refusal refusal;
+
+    while (odeon_port_receive(port, &delivery) == 1) {
+        if (delivery.type != ODEON_MSG_REFUSAL)
+            return false;
+        memcpy(&refusal, delivery.data, sizeof(refusal));
+        if (refusal.reason != ODEON_REASON_USER_SLOW)
+            return false;
+        odeon_port_release(port);
+    }
+    return true;
+}
+
+static int post_works(struct odeon_port *port, odeon_ref to, uint64_t n)
+{
+    const struct probe_work slow = { .ns = WORK_NS };
+
+    for (uint64_t i = 0; i < n; i++) {
+        int r = odeon_port_post_wait(port, to, work_type, &slow, sizeof(slow), SECONDS(PATIENCE_S));
+
+        if (r < 0 && r != -EAGAIN && r != -ETIMEDOUT)
+            return 1;
+        if (!take_refusals(port))
+            return 2;
+    }
+    return 0;
+}
+
+static int flood(struct odeon_port *port)
+{
+    return post_works(port, rejects, UINT64_MAX);
+}
+
+static int flood_what_waits(struct odeon_port *port)
+{
+    return post_works(port, waits, UINT64_MAX);
+}
+
+static int post_a_batch(struct odeon_port *port)
+{
+    return post_works(port, waits, BATCH);
+}
+
+static int call(struct odeon_port *port)
+{
+    struct odeon_delivery answer;
+
+    for (uint64_t n = 1; n <= CALLS; n++) {
+        struct probe_number number = { .n = n, .origin = ODEON_NOBODY };
+
+        if (odeon_port_post(port, asked, number_type, &number, sizeof(number)) < 0)
+            return 2;
+        if (odeon_port_receive_wait(port, &answer, SECONDS(PATIENCE_S)) != 1)
+            return 3;
+        if (answer.type != number_type)
+            return 4; /* a refusal, for one */
+        odeon_port_release(port);
+    }
+    return 0;
+}
+
+/* ---- what is shown */
+
+static void expect_others_are_served(void)
+{
+    uint64_t before = service_figure(&service, "messages_processed"), works;
+
+    assert_int_equal(ended(begin(innocent, call)), 0);
+    works = service_figure(&service, "messages_processed") - before - CALLS;
+    print_message("# %llu works have been run before %d calls were answered\n",
+                  (unsigned long long)works, CALLS);
+    assert_true(works <= CALLS * WORKS_A_CALL);
+}
+
+/* Whoever asks for the flooder is told how long what waits for its user takes. */
+static void expect_told(pid_t child)
+{
+    struct odeon_client *root = service_connect(&service, "root");
+    struct odeon_client_detail *detail = NULL;
+    struct odeon_list *list = NULL;
+    bool told = false;
+
+    assert_int_equal(odeon_client_list(root, 0, 0, &list), 0);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct odeon_client_info *info = &((const struct odeon_client_info *)list->rows)[i];
+
+        if (info->pid == (uint32_t)child)
+            assert_int_equal(odeon_client_show(root, info->id, &detail), 0);
+    }
+    odeon_list_free(list);
+    assert_non_null(detail);
+    for (size_t i = 0; i < detail->n_usage; i++) {
+        const struct odeon_usage *usage = &detail->usage[i];
+
+        if (strcmp(usage->name, "waiting ms") == 0)
+            told = usage->user_known && usage->user > 0 && usage->limit == QUOTA_MS;
+    }
+    assert_true(told);
+    odeon_result_free(detail);
+    odeon_client_disconnect(root);
+}
+
+static void test_who_floods_is_refused(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    start();
+    child = begin(attacker, flood);
+    assert_true(wait_until(service_figure(&service, "refused_slow") > REFUSED));
+    assert_true(wait_until(service_log_has(&service, "its user's quota-waiting-ms (100, and ")));
+    expect_told(child);
+    expect_others_are_served();
+    kill_it(child);
+}
+
+static void test_who_floods_waits(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    start();
+    child = begin(attacker, flood_what_waits);
+    assert_true(wait_until(service_figure(&service, "stalled") > 0));
+    expect_others_are_served();
+    assert_int_equal(service_figure(&service, "refused_slow"), 0);
+    kill_it(child);
+}
+
+/* Who has slow work to be done has all of it done where the receiver says that it waits. */
+static void test_a_batch_is_done(void **state)
+{
+    uint64_t before;
+    pid_t child;
+
+    (void)state;
+    start();
+    before = service_figure(&service, "messages_processed");
+    child = begin(attacker, post_a_batch);
+    expect_others_are_served();
+    assert_int_equal(ended(child), 0);
+    assert_true(wait_until(service_figure(&service, "messages_processed") >= before + BATCH));
+    assert_int_equal(service_figure(&service, "refusals"), 0);
+}
+
+/* The next executor finds what waits, and whose it is. */
+static void test_over_a_restart(void **state)
+{
+    pid_t child, executor;
+
+    (void)state;
+    start();
+    child = begin(attacker, flood);
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = service_figure(&service, "refused_slow");
+
+        assert_true(wait_until(service_figure(&service, "refused_slow") > before + REFUSED));
+        executor = service_executor(&service);
+        assert_int_equal(kill(executor, SIGKILL), 0);
+        service_wait_executor(&service, executor);
+        expect_others_are_served();
+    }
+    kill_it(child);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_who_floods_is_refused, end),
+        cmocka_unit_test_teardown(test_who_floods_waits, end),
+        cmocka_unit_test_teardown(test_a_batch_is_done, end),
+        cmocka_unit_test_teardown(test_over_a_restart, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
