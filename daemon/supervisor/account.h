@@ -52,6 +52,8 @@ struct quotas {
     uint64_t requests; /* of one client, a second; 0: any number */
     /* the longest of an offender (offenders.h); 0: nobody is held back.  Binds everybody */
     uint64_t hold_ms;
+    /* a connection's, to say hello; 0: any.  Binds everybody */
+    uint64_t hello_ms;
     bool everybody; /* account.Q3 */
 };
 /* What one client, or one port, has of its user's. */

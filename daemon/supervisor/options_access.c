@@ -48,6 +48,7 @@ static const struct {
       UINT64_C(16) << 20, UINT64_C(1) << 40 },
     { "quota-requests", offsetof(struct quotas, requests), false, 2000, 1000000 },
     { "offender-hold-ms", offsetof(struct quotas, hold_ms), false, 100, 1000 },
+    { "hello-ms", offsetof(struct quotas, hello_ms), false, 30000, 3600000 },
 };
 enum { N_QUOTA_KEYS = sizeof(quota_keys) / sizeof(quota_keys[0]) };
 

@@ -223,6 +223,7 @@ static void supervisor_on_clients_changed(void *userdata)
 
     for
         each_seat(seat, supervisor) seat_update_counts(seat);
+    silence_watch(&supervisor->silence);
 }
 
 /* A figure of the service is the first seat's. */
@@ -421,6 +422,7 @@ static void supervisor_open_parts(struct supervisor *supervisor)
     if (!supervisor->notify.enabled || sd_watchdog_enabled(0, &watchdog_us) <= 0)
         watchdog_us = 0;
     clients_start(&supervisor->clients);
+    silence_start(&supervisor->silence, &supervisor->loop, &supervisor->clients);
     for
         each_seat(seat, supervisor)
         {

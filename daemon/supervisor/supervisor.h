@@ -25,6 +25,7 @@
 #include "daemon/supervisor/reload.h"
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/silence.h"
 
 enum { SEATS = 1 };
 
@@ -38,6 +39,7 @@ struct supervisor {
     struct clients clients;
     struct accounts accounts;
     struct persist persist;
+    struct silence silence;
     struct notify notify;
     struct reload reload;
     struct service service; /* what seats see of the above */

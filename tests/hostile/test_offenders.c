@@ -356,6 +356,38 @@ static void test_none_is_held_without_a_hold(void **state)
     end();
 }
 
+static bool is_answered(struct odeon_client *client)
+{
+    struct odeon_status *status = NULL;
+    bool answered = odeon_service_status(client, &status) == 0;
+
+    odeon_result_free(status);
+    return answered;
+}
+
+/* One that connects and says nothing gives its place back; those that have said hello may be silent
+ * for as long as they like. */
+static void test_who_says_nothing_is_ended(void **state)
+{
+    struct odeon_client *idle;
+    struct raw raw;
+
+    (void)state;
+    begin("hello-ms=2000");
+    idle = service_connect(&service, "idle");
+    for (int i = 0; i < 2; i++) {
+        raw = raw_connect(&service);
+        raw_expect_end(&raw);
+        raw_close(&raw);
+    }
+    assert_true(wait_until(
+        service_log_count(&service, "it has not said hello within 2000 ms (hello-ms)") == 2));
+    assert_true(is_answered(idle));
+    assert_false(service_log_has(&service, "idle, process"));
+    odeon_client_disconnect(idle);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_many_processes_hold_newcomers),
         cmocka_unit_test(test_shutdown_with_somebody_held),
         cmocka_unit_test(test_none_is_held_without_a_hold),
+        cmocka_unit_test(test_who_says_nothing_is_ended),
     };
 
     return cmocka_run_group_tests_name("offenders", tests, setup, teardown);
