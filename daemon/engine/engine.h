@@ -399,9 +399,13 @@ size_t engine_dead_letters_list(struct engine *engine, uint64_t from,
 /* -ENOENT */
 int engine_dead_letter_get(struct engine *engine, uint64_t id, struct engine_dead_letter *ret,
                            uint8_t payload[ODEON_PAYLOAD_MAX]);
-/* By id, or all of them (n 0). What is replayed comes behind what waits for its receiver (`to` 0),
- * or for another actor, as if it were new; it stays where that has ended (gone), or its queue is at
- * its limit (full). more: the outbox is, call again. */
+/* Whether all of these ids are there, in one pass; they rise, or are the same. Else *ret_missing is
+ * the first that is not. */
+bool engine_dead_letters_exist(struct engine *engine, const uint64_t *ids, size_t n,
+                               uint64_t *ret_missing);
+/* By id, rising, in one pass; or all of them (n 0). What is replayed comes behind what waits for
+ * its receiver (`to` 0), or for another actor, as if it were new; it stays where that has ended
+ * (gone), or its queue is at its limit (full). more: the outbox is, call again. */
 struct engine_dead_letters_done {
     uint64_t done, gone, full;
     bool more;

@@ -572,7 +572,7 @@ static void test_quarantine_and_dead_letters(void **state)
     service_wait_executor(&b.service, executor);
     assert_int_equal(letters(&b, &last), CRASHES + COUNTS);
     assert_int_equal(ctl(&b.service, text, sizeof(text), "type list"), 0);
-    assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq purge 1 2 3"), 0);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq purge 3 1 2 3"), 0);
     assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq show 3"), 1);
     assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq purge 3"), 1);
     assert_int_equal(ctl(&b.service, text, sizeof(text), "type release faulty_actor"), 0);

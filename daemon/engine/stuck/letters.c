@@ -91,22 +91,44 @@ int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_let
     return r;
 }
 
+bool engine_dead_letters_exist(struct engine *e, const uint64_t *ids, size_t n,
+                               uint64_t *ret_missing)
+{
+    struct segment_queue *queue = letters_queue(e);
+    struct letter letter;
+    size_t i = 0;
+    queue_lock(queue, e->control->id);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    const uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
+    uint64_t end = load_relaxed(&queue->len[active]);
+    for (uint64_t at = 0; i < n && letter_at(base, at, end, &letter); at += letter.size) {
+        if (letter.header->id > ids[i])
+            break; /* letters.DL2: it does not come any more */
+        while (i < n && ids[i] == letter.header->id)
+            i++;
+    }
+    queue_unlock(queue);
+    if (i < n)
+        *ret_missing = ids[i];
+    return i == n;
+}
+
 /* ---- taking out */
 
 struct sweep {
-    const uint64_t *ids; /* n 0: all */
-    size_t n;
+    const uint64_t *ids; /* rising; n 0: all */
+    size_t n, passed;    /* passed: so many are below the letter that is looked at */
     bool replay;
     actor_ref to; /* instead of the receiver; 0: the receiver */
     struct engine_dead_letters_done *done;
 };
 
-static bool letters_is_chosen(const struct sweep *sweep, uint64_t id)
+/* Letters are asked for in the order of their ids, which rise (letters.DL2). */
+static bool letters_is_chosen(struct sweep *sweep, uint64_t id)
 {
-    for (size_t i = 0; i < sweep->n; i++)
-        if (sweep->ids[i] == id)
-            return true;
-    return sweep->n == 0;
+    while (sweep->passed < sweep->n && sweep->ids[sweep->passed] < id)
+        sweep->passed++;
+    return sweep->n == 0 || (sweep->passed < sweep->n && sweep->ids[sweep->passed] == id);
 }
 
 /* Into the control thread's outbox, as new.  False: it stays. */
@@ -168,7 +190,7 @@ static void letters_give_back(struct engine *e, unsigned buffer)
         (void)madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE);
 }
 
-static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
+static void letters_sweep_run(struct engine *e, struct sweep *sweep)
 {
     struct worker *w = e->control;
     struct segment_queue *queue = letters_queue(e);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dead letters by the thousand, asked for by id: all of them in one pass, whatever is asked for. */
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
+#include "engine_fixture.h"
+
+enum { LETTERS = 20000, WAVE = 100 };
+
+static struct engine_fixture f;
+static uint16_t number_type;
+static actor_ref deaf;
+
+static void run_queues(void)
+{
+    for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
+        while (queue_has_work(&f.engine->segment.queues[q]) &&
+               owner_take(&f.engine->sources[q], 0, 0))
+            mailbox_run(f.engine->workers[0], q, false);
+}
+
+/* Ids 1 to LETTERS. */
+static int setup(void **state)
+{
+    struct engine_config config = engine_fixture_config(1, 1);
+
+    (void)state;
+    config.stealing = STEAL_NONE;
+    config.dlq_bytes = 8 << 20;
+    engine_fixture_open(&f, config);
+    number_type = engine_fixture_message(&f, "number", 8, false);
+    deaf =
+        engine_fixture_spawn(&f, engine_fixture_type(&f, "deaf", 8, NULL, NULL, NULL, 0), NULL, 0);
+    run_queues();
+    for (uint64_t i = 1; i <= LETTERS; i++) {
+        assert_int_equal(engine_actor_send(f.engine, deaf, number_type, &i, sizeof(i)), 0);
+        if (i % WAVE == 0)
+            run_queues();
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    engine_fixture_close(&f);
+    return 0;
+}
+
+static uint64_t letter_first(uint64_t from)
+{
+    struct engine_dead_letter row = { 0 };
+    bool more;
+
+    return engine_dead_letters_list(f.engine, from, &row, 1, &more) ? row.id : 0;
+}
+
+static void test_whether_they_are_there(void **state)
+{
+    static uint64_t ids[LETTERS + 1];
+    uint64_t missing = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i <= LETTERS; i++)
+        ids[i] = i + 1;
+    assert_true(engine_dead_letters_exist(f.engine, ids, LETTERS, &missing));
+    assert_true(engine_dead_letters_exist(f.engine, NULL, 0, &missing));
+    assert_false(engine_dead_letters_exist(f.engine, ids, LETTERS + 1, &missing));
+    assert_int_equal(missing, LETTERS + 1);
+    assert_false(engine_dead_letters_exist(f.engine, (const uint64_t[]){ 0, 1 }, 2, &missing));
+    assert_int_equal(missing, 0);
+    assert_true(engine_dead_letters_exist(f.engine, (const uint64_t[]){ 7, 7, 9 }, 3, &missing));
+}
+
+static void test_every_second_one_goes(void **state)
+{
+    static uint64_t ids[LETTERS / 2];
+    struct engine_dead_letters_done done;
+    uint64_t missing = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < LETTERS / 2; i++)
+        ids[i] = 2 * i + 1;
+    engine_dead_letters_purge(f.engine, ids, LETTERS / 2, &done);
+    assert_int_equal(done.done, LETTERS / 2);
+    assert_false(engine_dead_letters_exist(f.engine, ids, 1, &missing));
+    assert_int_equal(missing, 1);
+    for (uint64_t i = 1; i < LETTERS; i += 1999)
+        assert_int_equal(letter_first(i), i + i % 2);
+    /* those that are not there, and the same ones twice */
+    engine_dead_letters_purge(f.engine, (const uint64_t[]){ 1, 2, 2, 3, LETTERS, LETTERS + 5 }, 6,
+                              &done);
+    assert_int_equal(done.done, 2);
+    assert_int_equal(letter_first(1), 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_whether_they_are_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_second_one_goes, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("engine_letters", tests, NULL, NULL);
+}
