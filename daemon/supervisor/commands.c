@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of clients; the interface is in commands.h. */
 #include <errno.h>
+#include <malloc.h>
 #include <odeon/version.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/commands_client.h"
@@ -187,12 +189,56 @@ static bool commands_check(struct client *client, const Odeon__Request *request,
     return true;
 }
 
+/* What is unpacked is freed as any other: this only tells a record that is no request from one that
+ * there was no memory for. */
+static void *commands_alloc(void *userdata, size_t size)
+{
+    bool *lacking = userdata;
+    void *memory = malloc(size);
+
+    *lacking = *lacking || !memory;
+    return memory;
+}
+
+static void commands_free(void *userdata, void *memory)
+{
+    (void)userdata;
+    free(memory);
+}
+
+static Odeon__Request *commands_unpack(const struct frame *frame, bool *lacking)
+{
+    ProtobufCAllocator memory = { commands_alloc, commands_free, lacking };
+
+    *lacking = false;
+    return odeon__request__unpack(&memory, frame->size, frame->data);
+}
+
+/* The request has been taken from the socket, and nobody has answered it. Where a service manager
+ * keeps the state, the next odeond does: its clients come back and ask again. */
+static void commands_lack_memory(struct seat *seat, struct client *client)
+{
+    if (persist_is_on(seat->service->persist))
+        seat->ops->fail(seat, "there is no memory to read a request");
+    else
+        client_drop(client, "there is no memory to read its request");
+}
+
 void commands_handle(struct seat *seat, struct client *client, struct frame *frame)
 {
     Odeon__Request *request;
+    bool lacking;
 
     turns_begin_piece("a record that is no request");
-    request = odeon__request__unpack(NULL, frame->size, frame->data);
+    request = commands_unpack(frame, &lacking);
+    if (lacking) {
+        (void)malloc_trim(0); /* what others could have */
+        request = commands_unpack(frame, &lacking);
+    }
+    if (lacking) {
+        commands_lack_memory(seat, client);
+        return;
+    }
     if (request)
         turns_begin_piece(commands_request_name(request->body_case));
     if (commands_check(client, request, frame))

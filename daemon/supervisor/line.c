@@ -448,21 +448,22 @@ void line_take_back(struct line_waiter *waiter)
 
 /* ---- life */
 
-void line_start(uv_loop_t *loop)
+int line_start(uv_loop_t *loop)
 {
     int r;
 
     line_open();
     line.loop = loop;
     if (line.fd < 0)
-        return;
+        return 0;
     line.room = malloc(sizeof(*line.room));
     r = line.room ? uv_poll_init(loop, line.room, line.fd) : -ENOMEM;
     if (r == 0)
-        return;
+        return 0;
     free(line.room);
     line.room = NULL;
     line_give_up(r);
+    return r;
 }
 
 void line_stop(void)

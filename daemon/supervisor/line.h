@@ -55,6 +55,7 @@ int line_wait(void);
 int line_add(struct line_waiter *waiter);
 void line_take_back(struct line_waiter *waiter);
 
-void line_start(uv_loop_t *loop);
+/* 0, or negative errno: the socket cannot be watched, and nothing more can be sent. */
+int line_start(uv_loop_t *loop);
 /* Closes socket and handles; waiters that are left are told so (-ESHUTDOWN). */
 void line_stop(void);

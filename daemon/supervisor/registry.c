@@ -87,6 +87,7 @@ int registry_open(struct registry_file *file, int fd, char *text)
     struct registry_header head;
     ssize_t n = pread(fd, &head, sizeof(head), 0);
     char why[256];
+    int r;
 
     *file = (struct registry_file){ .fd = fd };
     if (n != (ssize_t)sizeof(head) ||
@@ -101,9 +102,13 @@ int registry_open(struct registry_file *file, int fd, char *text)
                  (unsigned)REGISTRY_VERSION, (unsigned long long)REGISTRY_LAYOUT_HASH);
         return registry_refuse(file, text, why);
     }
-    if (memfd_check(fd, sizeof(struct registry)) < 0 || registry_map_file(file) < 0)
-        return registry_refuse(file, text,
-                               "the kept registry cannot be mapped, or is shorter than its layout");
+    if (memfd_check(fd, sizeof(struct registry)) < 0)
+        return registry_refuse(file, text, "the kept registry is shorter than its layout");
+    r = registry_map_file(file);
+    if (r < 0) {
+        registry_close(file);
+        return r;
+    }
     registry_begin_epoch(file->map);
     return 0;
 }

@@ -21,8 +21,8 @@ struct registry_file {
 
 /* A new one; `instance` 0: with a name of its own.  0 or negative errno. */
 int registry_make(struct registry_file *file, uint64_t instance);
-/* One that another odeond has left. Takes `fd`. -EPROTO with a reason in `text`: of another
- * layout. */
+/* One that another odeond has left. Takes `fd`. -EPROTO with a reason in `text`: of another layout;
+ * other negative errno: it cannot be opened now. */
 int registry_open(struct registry_file *file, int fd, char *text);
 /* What happens from here on is not recorded: it is left as it is. */
 void registry_close(struct registry_file *file);

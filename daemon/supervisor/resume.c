@@ -330,6 +330,14 @@ static int resume_begin_anew(struct seat *seat, uint64_t instance)
     return r;
 }
 
+/* For want of memory or descriptors, not for what it is: the next start may find them. */
+static int resume_put_off(int error)
+{
+    log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
+              strerror(-error));
+    return error;
+}
+
 static int resume_state(struct seat *seat)
 {
     struct persist *persist = seat->service->persist;
@@ -342,23 +350,23 @@ static int resume_state(struct seat *seat)
     r = resume_restore_plugins(seat);
     if (r == 0)
         r = resume_restore_ports(seat);
-    if (r < 0)
-        log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
-                  strerror(-r));
-    return r;
+    return r < 0 ? resume_put_off(r) : 0;
 }
 
 static int resume_take_state(struct seat *seat, bool discard)
 {
     struct persist *persist = seat->service->persist;
     char text[REGISTRY_TEXT_MAX];
-    int registry = -1;
+    int registry = -1, r;
 
     if (!discard)
         registry = store_take(&persist->store, "registry");
     if (registry < 0)
         return resume_begin_anew(seat, 0);
-    if (registry_open(&persist->registry, registry, text) < 0) {
+    r = registry_open(&persist->registry, registry, text);
+    if (r < 0 && r != -EPROTO)
+        return resume_put_off(r);
+    if (r < 0) {
         store_forget_rest(&persist->store);
         (void)persist_refuse(persist, text);
         return 0;

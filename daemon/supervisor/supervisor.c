@@ -411,12 +411,16 @@ static void supervisor_close_handle(uv_handle_t *handle, void *userdata)
         uv_close(handle, NULL);
 }
 
-static void supervisor_open_parts(struct supervisor *supervisor)
+/* All of them, whether the first can be had or not: what closes them knows of no half. */
+static int supervisor_open_parts(struct supervisor *supervisor)
 {
     uint64_t watchdog_us = 0;
+    int r;
 
     turns_start(&supervisor->loop);
-    line_start(&supervisor->loop);
+    r = line_start(&supervisor->loop);
+    if (r < 0)
+        log_error("the line to the service manager cannot be watched: %s", strerror(-r));
     notify_init(&supervisor->notify, &supervisor->loop, !supervisor->options.foreground,
                 supervisor_look, supervisor);
     if (!supervisor->notify.enabled || sd_watchdog_enabled(0, &watchdog_us) <= 0)
@@ -431,6 +435,7 @@ static void supervisor_open_parts(struct supervisor *supervisor)
             boot_init(seat);
             executor_link_init(&seat->executor, &supervisor->loop, &supervisor_link_ops, seat);
         }
+    return r;
 }
 
 static void supervisor_close_parts(struct supervisor *supervisor)
@@ -466,8 +471,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
 
 static void supervisor_run_loop(struct supervisor *supervisor)
 {
-    supervisor_open_parts(supervisor);
-    if (supervisor_start_serving(supervisor) < 0)
+    if (supervisor_open_parts(supervisor) < 0 || supervisor_start_serving(supervisor) < 0)
         supervisor->exit_status = 1;
     else
         uv_run(&supervisor->loop, UV_RUN_DEFAULT);

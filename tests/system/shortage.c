@@ -118,6 +118,9 @@ static void describe(const char *what, uint64_t call, void *const *frames, int n
 
         used += (size_t)snprintf(page->where + used, sizeof(page->where) - used, " < %s+0x%lx",
                                  file ? file + 1 : "?", (long)offset);
+        if (info.dli_sname && used < sizeof(page->where))
+            used += (size_t)snprintf(page->where + used, sizeof(page->where) - used, " (%s)",
+                                     info.dli_sname);
     }
 }
 

@@ -339,13 +339,15 @@ static unsigned executor_crashes(void)
 
 /* What others have written does not take it well, and the end of the process is what comes of it:
  * hwloc does not look at what malloc() returns, libuv calls abort() when epoll has no room, and in
- * a child that has just been forked when there is no pipe. */
+ * a child that has just been forked when there is no pipe; and the C library crashes where it has
+ * no memory for its own list of where groups are looked up. */
 static bool foreign(void)
 {
     const char *caller = strstr(page->where, " < ");
 
     return caller &&
-           (strncmp(caller, " < libhwloc", 11) == 0 || strncmp(caller, " < libuv", 8) == 0);
+           (strncmp(caller, " < libhwloc", 11) == 0 || strncmp(caller, " < libuv", 8) == 0 ||
+            (strncmp(caller, " < libc.", 8) == 0 && strstr(page->where, " (getgrnam_r)")));
 }
 
 /* One time, with the call that fails, or none (0).  Whether that call was reached. */

@@ -169,7 +169,7 @@ static void test_no_manager(void **state)
 
     (void)state;
     unsetenv("NOTIFY_SOCKET");
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     told_init(&told);
     assert_int_equal(line_send("A=1", null_fd), 0);
     assert_int_equal(line_wait(), 0);
@@ -185,7 +185,7 @@ static void test_one_that_cannot_be_reached(void **state)
 
     (void)state;
     manager_end();
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     told_init(&told);
     assert_int_equal(line_send("A=1", null_fd), -ENOENT);
     assert_int_equal(line_wait(), -ENOENT);
@@ -201,7 +201,7 @@ static void test_in_order(void **state)
     struct told first, second, third;
 
     (void)state;
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     told_init(&first);
     told_init(&second);
     told_init(&third);
@@ -232,7 +232,7 @@ static void test_in_order(void **state)
 static void test_it_is_full(void **state)
 {
     (void)state;
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     send_many(0, LINE_WAITING_MAX);
     assert_false(line_is_full());
     send_many(LINE_WAITING_MAX, MANY);
@@ -247,7 +247,7 @@ static void test_the_watchdog_goes_first(void **state)
     unsigned n = 0, alive = 0, at = 0;
 
     (void)state;
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     send_many(0, MANY);
     line_say_alive();
     line_say_alive();
@@ -269,7 +269,7 @@ static void test_the_manager_has_gone(void **state)
     uint64_t before = line_lost();
 
     (void)state;
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     told_init(&told);
     send_many(0, MANY);
     assert_int_equal(line_add(&told.waiter), 0);
@@ -296,7 +296,7 @@ static void test_the_manager_is_another(void **state)
     char text[TEXT_MAX];
 
     (void)state;
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     told_init(&told);
     assert_int_equal(line_send("A=1", null_fd), 0);
     manager_end();
@@ -328,7 +328,7 @@ static void test_the_end(void **state)
     struct told first, second;
 
     (void)state;
-    line_start(&loop);
+    assert_int_equal(line_start(&loop), 0);
     told_init(&first);
     told_init(&second);
     send_many(0, MANY);
