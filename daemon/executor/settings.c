@@ -66,8 +66,8 @@ static const struct setting {
     { "quota-waiting-bytes", SETTING_BYTES, true, offsetof(struct settings, quota_waiting_bytes), 0,
       0, GIB(65536),
       "bytes that may wait for one user; 0: as many as waiting-bytes leaves to all others" },
-    { "quota-waiting-ms", SETTING_NUMBER, true, offsetof(struct settings, quota_waiting_ms), 100, 0,
-      86400000,
+    { "quota-waiting-ms", SETTING_NUMBER, true, offsetof(struct settings, quota_waiting_ms), 1000,
+      0, 86400000,
       "milliseconds that what waits for one user in a queue may take, and in all for each worker; "
       "0: as long as it does" },
     { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes),

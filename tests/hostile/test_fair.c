@@ -58,10 +58,10 @@ static void start(void)
     }
     service_make_dir(&service);
     assert_int_equal(chmod(service.dir, 0755), 0);
-    service_spawn(&service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "workers=1", "--set",
-                                         "queues-per-worker=1", "--set", "socket-mode=0666",
-                                         "--set", "role-post=*", "--plugin", TEST_PROBE, NULL });
+    service_spawn(&service, (const char *const[]){
+                                SMALL_SERVICE, "--set", "workers=1", "--set", "queues-per-worker=1",
+                                "--set", "socket-mode=0666", "--set", "role-post=*", "--set",
+                                "quota-waiting-ms=100", "--plugin", TEST_PROBE, NULL });
     service_wait_ready(&service);
     struct odeon_client *root = service_connect(&service, "root");
     rejects = spawn(root, "probe_ledger", "rejects", NULL, 0);
