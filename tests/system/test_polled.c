@@ -295,8 +295,16 @@ static bool server_searches(void)
     return wait_until_within(1, searches(SERVER) > before);
 }
 
-/* Stops the worker while it polls the actor's queue and the other one searches, in the mode; again
- * until it is so. False: it does not come to that here. */
+/* Does the other one have the port? In mode `keep` the poller may have taken it along: a bell that
+ * is heard late sets its bit, and whoever finds that has it from then on. */
+static bool server_has_the_port(void)
+{
+    post(OTHER, 1);
+    return wait_until_within(1, has_all(OTHER));
+}
+
+/* Stops the worker while it polls the actor's queue and the other one searches, and has the port,
+ * in the mode; again until it is so. False: it does not come to that here. */
 static bool stop_polling(uint32_t actor, const char *mode)
 {
     for (unsigned tries = 0; may_try(&tries);) {
@@ -306,9 +314,11 @@ static bool stop_polling(uint32_t actor, const char *mode)
         polls = polls && wait_until_within(1, own_of(actor) == own_polled(POLLER));
         if (!worker_stop(POLLER))
             return false;
-        if (polls && own_of(actor) == own_polled(POLLER) && server_searches())
+        if (polls && own_of(actor) == own_polled(POLLER) && server_has_the_port() &&
+            server_searches())
             return true;
         worker_go_on();
+        assert_true(wait_until(has_all(OTHER)));
         set_mode("visit");
     }
     return false;
