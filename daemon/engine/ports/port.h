@@ -37,6 +37,8 @@ void port_close_all(struct engine *engine);
  * port is dead). `may_run`: a single record may become its receiver's batch at once; returned is
  * that queue, whose owner word the caller holds now and which it must run; -1: none. */
 int64_t port_run(struct worker *w, uint32_t id, bool may_run);
+/* Is there anything that a run of the port would do? A hint: it is looked at by anybody. */
+bool port_has_work(struct engine *engine, uint32_t id);
 /* Ready bits for ports that this worker polls and that have something new. Returned is the source
  * of the only one, without a bit, if nothing else is ready: to be taken at once; else -1. */
 int64_t port_poll_hot(struct worker *w);
@@ -45,12 +47,6 @@ bool port_make_cold(struct worker *w);
 /* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
  * any time (port.R3), and looked at by whoever finds the ready bit. Control thread. */
 void port_have_it_ring(struct engine *engine, uint32_t id);
-/* A port with work of a busy worker, polled ones included, if that one is not away (set_aside.A9),
- * taken with `busy` set before it: of at most so many that are open, behind the thief's last ones
- * (steal.T5). -1: none. */
-int64_t port_steal(struct worker *thief, uint32_t most, uint32_t *ret_victim);
-/* Serves ports whose owner has not come to a commit since the last look (help.K4). */
-void port_rescue(struct worker *w);
 bool port_is_drained(struct engine *engine, uint32_t id);
 /* Records that are published and not taken yet, as far as they can be believed. */
 uint64_t port_count_published(struct engine *engine, uint32_t id);

@@ -8,7 +8,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
-#include "daemon/engine/ports/port.h"
+#include "daemon/engine/ports/port_steal.h"
 #include "daemon/engine/run/polled.h"
 #include "daemon/engine/run/steal_policy.h"
 #include "daemon/engine/signal/wake.h"
