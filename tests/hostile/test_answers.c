@@ -25,6 +25,7 @@
 #include "daemon/common/frame.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
+#include "tests/run/sanitized.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
@@ -37,18 +38,6 @@ enum {
     REQUEST_MAX = 64,
     FRAMES_A_TURN = 16
 };
-
-/* What a sanitizer needs for itself is no part of the service's bound. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
 
 static const struct user attacker = { 41001, 41001, 0 }, innocent = { 41002, 41002, 0 };
 static struct service service;

@@ -12,9 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -83,37 +81,14 @@ static int end(void **state)
 
 /* ---- processes of other users; no assertion works in them */
 
-static pid_t begin(struct user user, int (*act)(struct odeon_port *port))
+static struct odeon_port *open_port(struct odeon_client *client)
 {
     const struct odeon_port_options options = { .struct_size = sizeof(options),
                                                 .submission_bytes = 1 << 20,
                                                 .delivery_bytes = 1 << 20 };
-    pid_t parent = getpid(), child = fork();
-    struct odeon_client *client;
-    struct odeon_port *port;
+    struct odeon_port *port = NULL;
 
-    assert_true(child >= 0);
-    if (child > 0)
-        return child;
-    if (!user_become(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
-        odeon_client_connect(service.socket, "other user", &client) < 0 ||
-        odeon_port_open(client, &options, &port) < 0)
-        _exit(9);
-    _exit(act(port));
-}
-
-static int ended(pid_t child)
-{
-    int status;
-
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void kill_it(pid_t child)
-{
-    assert_int_equal(kill(child, SIGKILL), 0);
-    (void)ended(child);
+    return odeon_port_open(client, &options, &port) < 0 ? NULL : port;
 }
 
 /* What has come, all of which is to be refusals for that reason. */
@@ -133,11 +108,12 @@ static bool take_refusals(struct odeon_port *port)
     return true;
 }
 
-static int post_works(struct odeon_port *port, odeon_ref to, uint64_t n)
+static int post_works(struct odeon_client *client, odeon_ref to, uint64_t n)
 {
+    struct odeon_port *port = open_port(client);
     const struct probe_work slow = { .ns = WORK_NS };
 
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; port && i < n; i++) {
         int r = odeon_port_post_wait(port, to, work_type, &slow, sizeof(slow), SECONDS(PATIENCE_S));
 
         if (r < 0 && r != -EAGAIN && r != -ETIMEDOUT)
@@ -145,29 +121,30 @@ static int post_works(struct odeon_port *port, odeon_ref to, uint64_t n)
         if (!take_refusals(port))
             return 2;
     }
-    return 0;
+    return port ? 0 : 8;
 }
 
-static int flood(struct odeon_port *port)
+static int flood(struct odeon_client *client)
 {
-    return post_works(port, rejects, UINT64_MAX);
+    return post_works(client, rejects, UINT64_MAX);
 }
 
-static int flood_what_waits(struct odeon_port *port)
+static int flood_what_waits(struct odeon_client *client)
 {
-    return post_works(port, waits, UINT64_MAX);
+    return post_works(client, waits, UINT64_MAX);
 }
 
-static int post_a_batch(struct odeon_port *port)
+static int post_a_batch(struct odeon_client *client)
 {
-    return post_works(port, waits, BATCH);
+    return post_works(client, waits, BATCH);
 }
 
-static int call(struct odeon_port *port)
+static int call(struct odeon_client *client)
 {
+    struct odeon_port *port = open_port(client);
     struct odeon_delivery answer;
 
-    for (uint64_t n = 1; n <= CALLS; n++) {
+    for (uint64_t n = 1; port && n <= CALLS; n++) {
         struct probe_number number = { .n = n, .origin = ODEON_NOBODY };
 
         if (odeon_port_post(port, asked, number_type, &number, sizeof(number)) < 0)
@@ -178,7 +155,7 @@ static int call(struct odeon_port *port)
             return 4; /* a refusal, for one */
         odeon_port_release(port);
     }
-    return 0;
+    return port ? 0 : 8;
 }
 
 /* ---- what is shown */
@@ -187,7 +164,7 @@ static void expect_others_are_served(void)
 {
     uint64_t before = service_figure(&service, "messages_processed"), works;
 
-    assert_int_equal(ended(begin(innocent, call)), 0);
+    assert_int_equal(user_ended(user_begin(&service, innocent, call)), 0);
     works = service_figure(&service, "messages_processed") - before - CALLS;
     print_message("# %llu works have been run before %d calls were answered\n",
                   (unsigned long long)works, CALLS);
@@ -228,12 +205,12 @@ static void test_who_floods_is_refused(void **state)
 
     (void)state;
     start();
-    child = begin(attacker, flood);
+    child = user_begin(&service, attacker, flood);
     assert_true(wait_until(service_figure(&service, "refused_slow") > REFUSED));
     assert_true(wait_until(service_log_has(&service, "its user's quota-waiting-ms (100, and ")));
     expect_told(child);
     expect_others_are_served();
-    kill_it(child);
+    user_kill(child);
 }
 
 static void test_who_floods_waits(void **state)
@@ -242,11 +219,11 @@ static void test_who_floods_waits(void **state)
 
     (void)state;
     start();
-    child = begin(attacker, flood_what_waits);
+    child = user_begin(&service, attacker, flood_what_waits);
     assert_true(wait_until(service_figure(&service, "stalled") > 0));
     expect_others_are_served();
     assert_int_equal(service_figure(&service, "refused_slow"), 0);
-    kill_it(child);
+    user_kill(child);
 }
 
 /* Who has slow work to be done has all of it done where the receiver says that it waits. */
@@ -258,9 +235,9 @@ static void test_a_batch_is_done(void **state)
     (void)state;
     start();
     before = service_figure(&service, "messages_processed");
-    child = begin(attacker, post_a_batch);
+    child = user_begin(&service, attacker, post_a_batch);
     expect_others_are_served();
-    assert_int_equal(ended(child), 0);
+    assert_int_equal(user_ended(child), 0);
     assert_true(wait_until(service_figure(&service, "messages_processed") >= before + BATCH));
     assert_int_equal(service_figure(&service, "refusals"), 0);
 }
@@ -272,7 +249,7 @@ static void test_over_a_restart(void **state)
 
     (void)state;
     start();
-    child = begin(attacker, flood);
+    child = user_begin(&service, attacker, flood);
     for (int i = 0; i < 3; i++) {
         uint64_t before = service_figure(&service, "refused_slow");
 
@@ -282,7 +259,7 @@ static void test_over_a_restart(void **state)
         service_wait_executor(&service, executor);
         expect_others_are_served();
     }
-    kill_it(child);
+    user_kill(child);
 }
 
 int main(void)

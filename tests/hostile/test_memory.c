@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/run/sanitized.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
@@ -33,18 +33,6 @@ enum {
     REFUSED = 1000,
     BLOCKS_A_WORK = 100,
 };
-
-/* What a sanitizer needs for itself is no part of the service's bound. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
 
 static const struct user attacker = { 41001, 41001, 0 }, innocent = { 41002, 41002, 0 };
 static struct service service;
@@ -158,34 +146,6 @@ static uint64_t shared_mib(void)
 
 /* ---- processes of other users; no assertion works in them */
 
-static pid_t begin(struct user user, int (*act)(struct odeon_client *client))
-{
-    pid_t parent = getpid(), child = fork();
-    struct odeon_client *client;
-
-    assert_true(child >= 0);
-    if (child > 0)
-        return child;
-    if (!user_become(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
-        odeon_client_connect(service.socket, "other user", &client) < 0)
-        _exit(9);
-    _exit(act(client));
-}
-
-static int ended(pid_t child)
-{
-    int status;
-
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void kill_it(pid_t child)
-{
-    assert_int_equal(kill(child, SIGKILL), 0);
-    (void)ended(child);
-}
-
 /* Rings that are not small, until the service says no. */
 static int open_large_rings(struct odeon_client *client)
 {
@@ -266,7 +226,7 @@ static int call(struct odeon_client *client)
 
 static void expect_others_are_served(pid_t executor)
 {
-    assert_int_equal(ended(begin(innocent, call)), 0);
+    assert_int_equal(user_ended(user_begin(&service, innocent, call)), 0);
     assert_int_equal(service_executor(&service), executor);
     assert_true(shared_mib() <= BOUND_MIB + BESIDE_MIB);
 }
@@ -284,18 +244,18 @@ static void test_flood(void **state)
     (void)state;
     start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
     executor = service_executor(&service);
-    child = begin(attacker, flood);
+    child = user_begin(&service, attacker, flood);
     assert_true(wait_until(service_figure(&service, "refusals") > REFUSED));
     assert_true(wait_until(service_log_has(&service, "its user's quota-waiting-bytes")));
     expect_others_are_served(executor);
     /* its share is half of what is there: a second one of its kind changes nothing for others */
-    pid_t second = begin(attacker, flood);
+    pid_t second = user_begin(&service, attacker, flood);
     uint64_t before = service_figure(&service, "refusals");
     assert_true(wait_until(service_figure(&service, "refusals") > before + REFUSED));
     expect_others_are_served(executor);
     assert_int_equal(ctl(&service, output, sizeof(output), "client list"), 0);
-    kill_it(child);
-    kill_it(second);
+    user_kill(child);
+    user_kill(second);
     expect_all_given_back();
 }
 
@@ -306,10 +266,10 @@ static void test_who_does_not_read(void **state)
     (void)state;
     start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
     executor = service_executor(&service);
-    child = begin(attacker, ask_and_be_deaf);
+    child = user_begin(&service, attacker, ask_and_be_deaf);
     assert_true(wait_until(service_figure(&service, "backlog_dropped") > REFUSED));
     expect_others_are_served(executor);
-    kill_it(child);
+    user_kill(child);
     expect_all_given_back();
 }
 
@@ -322,7 +282,7 @@ static void test_over_a_restart(void **state)
     (void)state;
     start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
     executor = service_executor(&service);
-    child = begin(attacker, flood);
+    child = user_begin(&service, attacker, flood);
     assert_true(wait_until(service_figure(&service, "refusals") > REFUSED));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(kill(executor, SIGKILL), 0);
@@ -332,7 +292,7 @@ static void test_over_a_restart(void **state)
         assert_true(wait_until(service_figure(&service, "refusals") > before + REFUSED));
         expect_others_are_served(executor);
     }
-    kill_it(child);
+    user_kill(child);
     expect_all_given_back();
 }
 
@@ -354,13 +314,13 @@ static void test_in_a_small_group(void **state)
     group_enter(own);
     executor = service_executor(&service);
     /* of a quarter, 37.5 MB, half */
-    assert_int_equal(ended(begin(attacker, open_large_rings)), 2);
-    child = begin(attacker, flood);
+    assert_int_equal(user_ended(user_begin(&service, attacker, open_large_rings)), 2);
+    child = user_begin(&service, attacker, flood);
     assert_true(wait_until(service_figure(&service, "refusals") > REFUSED ||
                            service_executor(&service) != executor));
-    assert_int_equal(ended(begin(innocent, call)), 0);
+    assert_int_equal(user_ended(user_begin(&service, innocent, call)), 0);
     assert_int_equal(service_executor(&service), executor);
-    kill_it(child);
+    user_kill(child);
 }
 
 int main(void)

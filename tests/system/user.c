@@ -85,3 +85,31 @@ void user_expects(const struct service *service, struct user user, user_act act,
         fail_msg("user %u, group %u: %d (%s), expected %d%s%s", user.uid, user.group, outcome.r,
                  outcome.text, r, words ? " and the words: " : "", words ? words : "");
 }
+
+pid_t user_begin(const struct service *service, struct user user, user_life life)
+{
+    pid_t parent = getpid(), child = fork();
+    struct odeon_client *client;
+
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    if (!user_become(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        odeon_client_connect(service->socket, "other user", &client) < 0)
+        _exit(9);
+    _exit(life(client));
+}
+
+int user_ended(pid_t child)
+{
+    int status;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void user_kill(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    (void)user_ended(child);
+}

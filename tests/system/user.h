@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "tests/system/harness.h"
 
 enum { USER_TEXT = 640 };
@@ -30,5 +32,12 @@ struct outcome user_does(const struct service *service, struct user user, user_a
  * said. */
 void user_expects(const struct service *service, struct user user, user_act act, void *argument,
                   int r, const char *words);
+/* A client's life beside the test, which no assertion watches: its outcome is the process's exit
+ * status, 9 where it could not connect. It ends with the test. */
+typedef int (*user_life)(struct odeon_client *client);
+pid_t user_begin(const struct service *service, struct user user, user_life life);
+/* Its exit status, waited for; -1: of a signal. */
+int user_ended(pid_t child);
+void user_kill(pid_t child);
 /* Becomes the user, in a process that has no way back. */
 bool user_become(struct user user);
