@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/line.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/seat.h"
@@ -219,18 +221,58 @@ bool command_refuse_unkept(struct client *client, const Odeon__Request *request)
     return true;
 }
 
+/* A plugin whose file is being copied; its client may have gone when that is done. */
+struct commands_executor_load {
+    struct copier_asker asker;
+    struct seat *seat;
+    uint64_t client_id;
+    Odeon__Request *request;
+};
+
+static void commands_executor_on_copied(struct copier_asker *asker, int copy, const char *text)
+{
+    struct commands_executor_load *load = (struct commands_executor_load *)asker;
+    struct client *client = clients_find(load->seat->service->clients, load->client_id);
+    Odeon__Request *request = load->request;
+
+    if (client)
+        client_end_request(client);
+    if (client && copy < 0) {
+        client_refuse(client, request->id, copy, "%s", text);
+    } else if (client && !command_refuse_without_executor(load->seat, client, request)) {
+        command_ask_executor(load->seat, client, &request, copy, commands_executor_on_answer);
+        copy = -1;
+    }
+    if (copy >= 0)
+        close(copy);
+    odeon__request__free_unpacked(request, NULL);
+    free(load);
+}
+
 void command_plugin_load(struct seat *seat, struct client *client, Odeon__Request **request,
                          struct frame *frame)
 {
-    char text[PLUGIN_TEXT_MAX];
-    int fd;
+    struct commands_executor_load *load;
+    char text[PLUGIN_TEXT_MAX] = "the service has no memory to read it";
+    int r = -ENOMEM;
 
     if (command_refuse_without_executor(seat, client, *request) ||
         command_refuse_unkept(client, *request))
         return;
-    fd = plugin_copy((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1, text);
-    if (fd < 0)
-        client_refuse(client, (*request)->id, fd, "%s", text);
-    else
-        command_ask_executor(seat, client, request, fd, commands_executor_on_answer);
+    load = malloc(sizeof(*load));
+    if (load) {
+        *load = (struct commands_executor_load){ .asker.done = commands_executor_on_copied,
+                                                 .seat = seat,
+                                                 .client_id = client->id,
+                                                 .request = *request };
+        r = copier_ask((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1,
+                       client->uid, client_is_bound(client), &load->asker, text);
+    }
+    if (r == 0) {
+        *request = NULL;
+        client_begin_request(client);
+        return;
+    }
+    free(load);
+    client_refuse(client, (*request)->id, r, "%s", text);
 }

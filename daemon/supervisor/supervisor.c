@@ -17,6 +17,7 @@
 #include "daemon/common/memory_limit.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/commands.h"
+#include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/drain.h"
 #include "daemon/supervisor/line.h"
 #include "daemon/supervisor/reports.h"
@@ -411,16 +412,19 @@ static void supervisor_close_handle(uv_handle_t *handle, void *userdata)
         uv_close(handle, NULL);
 }
 
-/* All of them, whether the first can be had or not: what closes them knows of no half. */
+/* All of them, whether the first two can be had or not: what closes them knows of no half. */
 static int supervisor_open_parts(struct supervisor *supervisor)
 {
     uint64_t watchdog_us = 0;
-    int r;
+    int r, c;
 
     turns_start(&supervisor->loop);
     r = line_start(&supervisor->loop);
     if (r < 0)
         log_error("the line to the service manager cannot be watched: %s", strerror(-r));
+    c = copier_start(&supervisor->loop);
+    if (c < 0)
+        log_error("files of plugins cannot be copied: %s", strerror(-c));
     notify_init(&supervisor->notify, &supervisor->loop, !supervisor->options.foreground,
                 supervisor_look, supervisor);
     if (!supervisor->notify.enabled || sd_watchdog_enabled(0, &watchdog_us) <= 0)
@@ -435,7 +439,7 @@ static int supervisor_open_parts(struct supervisor *supervisor)
             boot_init(seat);
             executor_link_init(&seat->executor, &supervisor->loop, &supervisor_link_ops, seat);
         }
-    return r;
+    return r < 0 ? r : c;
 }
 
 static void supervisor_close_parts(struct supervisor *supervisor)
@@ -446,6 +450,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
             seat->stopping = true;
             executor_link_fini(&seat->executor);
         }
+    copier_stop();
     clients_drop_all(&supervisor->clients);
     for
         each_seat(seat, supervisor)
