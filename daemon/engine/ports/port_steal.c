@@ -23,19 +23,22 @@ static bool port_steal_is_busy(const struct engine *e, uint32_t victim)
     return load_relaxed(&e->workers[victim]->shown.busy) && !worker_is_away(e, victim);
 }
 
-static int64_t port_steal_from(struct worker *thief, uint32_t victim)
+/* The first of the victim's from this number on that could be taken. */
+static int64_t port_steal_from(struct worker *thief, uint32_t victim, uint32_t first)
 {
     struct engine *e = thief->engine;
     if (!port_steal_is_busy(e, victim))
         return -1;
-    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
-        for (uint64_t bits = load_relaxed(&e->ports.open[word]); bits; bits &= bits - 1) {
-            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
-                     source = engine_source_of_port(e, id);
-            if (load_relaxed(e->sources[source].own) == own_idle(victim) &&
+    for (uint32_t word = first / 64; word < ODEON_PORTS_MAX / 64; word++) {
+        uint64_t bits = load_relaxed(&e->ports.open[word]);
+        bits &= word == first / 64 ? ~UINT64_C(0) << (first % 64) : ~UINT64_C(0);
+        for (; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (load_relaxed(e->sources[engine_source_of_port(e, id)].own) == own_idle(victim) &&
                 port_steal_take(thief, id, victim))
-                return source;
+                return id;
         }
+    }
     return -1;
 }
 
@@ -77,9 +80,10 @@ void port_rescue(struct worker *w)
         store_relaxed(&victim->shown.count_seen, count);
         if (!stuck)
             continue;
-        for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
+        /* each once: in mode visit it goes home to the victim, and its client may go on posting */
+        for (int64_t id = -1; (id = port_steal_from(w, v, (uint32_t)(id + 1))) >= 0;) {
             stat_add(w, STAT_steals, 1);
-            (void)port_run(w, (uint32_t)source - engine_source_of_port(e, 0), false);
+            (void)port_run(w, (uint32_t)id, false);
             store_release(&w->shown.busy, 0);
         }
     }
