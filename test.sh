@@ -39,7 +39,7 @@ PRESET=release ALL='' ONLY='' VERBOSE='' TOTALS='' BUDGET_S='' JOBS=''
 CPU_FACTOR=1 # of the limits: a sanitizer takes its time
 STILL_S=600 LAST_RESORT_S=14400
 PASSED=0 FAILED=0 SKIPPED=0 LEFT_OUT=0
-export LC_ALL=C
+export LC_ALL=C ODEON_TIMEOUT_MS=300000 # as tests/run/patience.h
 
 usage()
 {

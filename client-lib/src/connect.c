@@ -32,6 +32,11 @@ static int connect_explain_connect(int error, const char *path)
         return error_set(-EACCES,
                          "not allowed to use %s: run as the user that owns the socket, or as root",
                          path);
+    case -ETIMEDOUT:
+        return error_set(error,
+                         "the service at %s takes no connections: odeond stands still, or is "
+                         "crowded",
+                         path);
     case -EPROTOTYPE:
     case -ENOTSOCK:
         return error_set(-EPROTO, "%s is not a control socket of odeond", path);
@@ -77,8 +82,26 @@ static void connect_close_directory(int *directory)
     errno = error;
 }
 
-int client_open_socket(const char *path, bool now, int *ret_socket)
+/* Below 0 is for ever, which is 0 for the kernel. */
+static void connect_set_timeout(int fd, int64_t timeout_ns)
 {
+    int64_t us = timeout_ns < 0 ? 0 : timeout_ns / 1000 + (timeout_ns % 1000 > 0 || !timeout_ns);
+    struct timeval time = { .tv_sec = (time_t)(us / 1000000),
+                            .tv_usec = (suseconds_t)(us % 1000000) };
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+}
+
+void client_apply_timeout(const struct odeon_client *client)
+{
+    if (client->socket >= 0)
+        connect_set_timeout(client->socket, client->timeout_ns);
+}
+
+int client_open_socket(const struct odeon_client *client, bool now, int *ret_socket)
+{
+    const char *path = client->path;
     struct sockaddr_un address;
     int fd, directory, result = connect_fill_address(path, &address, &directory);
 
@@ -91,6 +114,7 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
         wire_close_fds(&directory, 1);
         return result;
     }
+    connect_set_timeout(fd, client->timeout_ns);
     do
         result = connect(fd, (struct sockaddr *)&address, sizeof(address));
     while (result < 0 && errno == EINTR);
@@ -98,7 +122,7 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
     if (result == 0 && now) /* from here on it waits */
         result = fcntl(fd, F_SETFL, 0);
     if (result < 0) {
-        result = connect_explain_connect(-errno, path);
+        result = connect_explain_connect(errno == EAGAIN && !now ? -ETIMEDOUT : -errno, path);
         close(fd);
         return result;
     }
@@ -134,7 +158,7 @@ void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *
 {
     client->client_id = hello->client_id;
     client->instance = hello->token.len == sizeof(client->token) ? hello->instance : 0;
-    client->epoch = hello->epoch;
+    atomic_store_explicit(&client->epoch, hello->epoch, memory_order_relaxed);
     if (client->instance)
         memcpy(client->token, hello->token.data, sizeof(client->token));
 }
@@ -168,6 +192,7 @@ static void connect_close_socket(struct odeon_client *client)
     if (client->socket >= 0)
         close(client->socket);
     client->socket = -1;
+    client->n_late = 0;
 }
 
 int client_break(struct odeon_client *client, const char *why)
@@ -209,7 +234,7 @@ int client_receive_reply(struct odeon_client *client, bool wait, struct client_a
     struct wire_frame *frame = client->frame;
     int result = wire_receive(client->socket, frame, wait);
 
-    if (result == -EAGAIN && !wait)
+    if (result == -EAGAIN)
         return result;
     if (result == 0)
         return client_break(client, "the service has closed the connection: odeond has stopped, or "

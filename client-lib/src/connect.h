@@ -4,8 +4,9 @@
  * Threads: any. `mutex` is held for a whole round trip and guards everything below it; `names` has
  * a lock of its own, so that a look into the table does not wait for another thread's round trip.
  *
- * connect.C1  One request is under way at a time; a record with its id answers it, records with id
- *     0 (events) may come at any time.
+ * connect.C1  One request that somebody waits for is under way at a time; a record with its id
+ *     answers it, records with id 0 (events) may come at any time. Those whose time was over before
+ *     (`n_late`) are answered some time, or never; these answers are dropped.
  * connect.C2  Once `lost` is set no request leaves any more, and every port of the client is
  *     closed.
  * connect.C3  `alive` lies on a page that the kernel empties in a forked child: 0 there, 1 here.
@@ -53,10 +54,13 @@ struct odeon_client {
     pthread_mutex_t mutex;
     int socket; /* -1: away */
     enum client_link link;
-    uint64_t instance, epoch; /* as the service has said; instance 0: its state ends with it */
+    uint64_t instance;               /* as the service has said; 0: its state ends with it */
+    _Atomic uint64_t epoch;          /* likewise; read without the mutex */
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the client to the next odeond */
     uint64_t hellos;                 /* that were sent (connect.C5) */
     int64_t patience_ns;             /* how long to stay away at most; below 0: for ever */
+    int64_t timeout_ns;              /* of a request, likewise */
+    uint64_t n_late;                 /* answers that will come and that nobody waits for */
     int64_t away_ns, retry_ns, retry_wait_ns;
     int lost; /* connect.C2: 0 or why, negative errno */
     uint64_t last_id;
@@ -104,8 +108,11 @@ int client_error_of(const Odeon__Reply *reply);
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
 
-/* A blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to accept. */
-int client_open_socket(const char *path, bool now, int *ret_socket);
+/* A blocking socket, connected, on which nothing waits longer than the client's timeout; `now`:
+ * -EAGAIN instead of waiting for the service to accept. */
+int client_open_socket(const struct odeon_client *client, bool now, int *ret_socket);
+/* Of the socket that is there; nothing when there is none. */
+void client_apply_timeout(const struct odeon_client *client);
 /* What the service says about this client. */
 void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello);
 /* A greeting; `resume` NULL: of a new client. */
@@ -117,7 +124,8 @@ int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
 
 /* The next three are called under the mutex. */
 
-/* The next record, parsed, with its descriptors. 0; -EAGAIN with `wait` false; else the connection
+/* The next record, parsed, with its descriptors. 0; -EAGAIN: there is none, or none has come within
+ * the client's timeout; else the connection
  * has ended (connect.C2, connect.C4). */
 int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer);
 /* The connection has ended, and nobody has said why. -ECONNRESET with its text; `lost` says whether

@@ -40,7 +40,7 @@ static int reconnect_greet(struct odeon_client *client)
     Odeon__Resume resume = ODEON__RESUME__INIT;
     int result;
 
-    result = client_open_socket(client->path, true, &client->socket);
+    result = client_open_socket(client, true, &client->socket);
     if (result < 0)
         return client_break(client, "the service is not there");
     resume.client_id = client->client_id;
@@ -152,15 +152,22 @@ int64_t client_next_step_ns(const struct odeon_client *client, int64_t now_ns)
     return wait_ns;
 }
 
-int client_wait_back(struct odeon_client *client)
+int client_wait_back(struct odeon_client *client, int64_t deadline_ns)
 {
     int result;
 
     while ((result = client_come_back(client)) == -EAGAIN) {
         struct pollfd look = { .fd = client->link == LINK_GREETING ? client->socket : -1,
                                .events = POLLIN };
-        int64_t wait_ns = client_next_step_ns(client, monotonic_ns());
+        int64_t now_ns = monotonic_ns(), wait_ns = client_next_step_ns(client, now_ns);
 
+        if (now_ns >= deadline_ns)
+            return error_set(-ETIMEDOUT,
+                             "the service is not there, and has not come back within %lld ms; the "
+                             "request was not made",
+                             (long long)(client->timeout_ns / 1000000));
+        if (deadline_ns - now_ns < wait_ns)
+            wait_ns = deadline_ns - now_ns;
         pthread_mutex_unlock(&client->mutex);
         poll(&look, 1, wait_ns > 0 ? (int)(wait_ns / 1000000) + 1 : 0);
         pthread_mutex_lock(&client->mutex);

@@ -10,5 +10,5 @@
 int client_come_back(struct odeon_client *client);
 /* How long until there is something to do for it: the next try, or the end of patience. */
 int64_t client_next_step_ns(const struct odeon_client *client, int64_t now_ns);
-/* Waits for it; gives the mutex away meanwhile.  0, or lost. */
-int client_wait_back(struct odeon_client *client);
+/* Waits for it; gives the mutex away meanwhile.  0, lost, or -ETIMEDOUT. */
+int client_wait_back(struct odeon_client *client, int64_t deadline_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Round trips on the control connection, and the events that come between; see connect.h.
  *
- * The socket blocks: a request is answered when the service answers it. Whatever makes it uncertain
+ * The socket blocks, for as long as the client's timeout: a request is answered when the service
+ * answers it. Whatever makes it uncertain
  * which record answers which request (a record that does not parse, is too large, or has a strange
  * id) ends the connection (connect.C2).
  */
@@ -11,6 +12,7 @@
 
 #include "client-lib/src/error.h"
 #include "client-lib/src/reconnect.h"
+#include "client-lib/src/wait.h"
 
 static void request_handle_event(struct odeon_client *client, const Odeon__Event *event)
 {
@@ -51,11 +53,54 @@ static int request_judge_reply(const struct client_answer *answer, Odeon__Reply_
     return 0;
 }
 
-/* One try on a connection that is up. The reply is in `answer`, or the connection has ended;
- * `ret_sent`: the request may have reached the service. */
+/* To a request whose time was over: nobody waits for it. A port that it brings is given back, by a
+ * request that nobody waits for either. False: it answers nothing that was asked. */
+static bool request_drop_late(struct odeon_client *client, const Odeon__Reply *reply)
+{
+    Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+
+    if (client->n_late == 0 || reply->id > client->last_id)
+        return false;
+    client->n_late--;
+    if (reply->error != 0 || reply->body_case != ODEON__REPLY__BODY_PORT_OPEN)
+        return true;
+    close.port_id = reply->port_open->port_id;
+    request.id = ++client->last_id;
+    request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
+    request.port_close = &close;
+    if (wire_send(client->socket, &request.base, client->frame) == 0)
+        client->n_late++;
+    return true;
+}
+
+static int request_give_up(struct odeon_client *client)
+{
+    client->n_late++;
+    return error_set(-ETIMEDOUT,
+                     "the service has not answered within %lld ms; whether the request is carried "
+                     "out is not known, and an answer that comes later is dropped",
+                     (long long)(client->timeout_ns / 1000000));
+}
+
+/* What has come while an answer was waited for, and is none. */
+static int request_handle_other(struct odeon_client *client, const Odeon__Reply *reply)
+{
+    if (reply->id == 0)
+        return request_handle_unasked(client, reply);
+    if (request_drop_late(client, reply))
+        return 0;
+    return client_lose(client, -EPROTO,
+                       "rule connect.C1 is broken: the service answered a request that was not "
+                       "made");
+}
+
+/* One try on a connection that is up. The reply is in `answer`, or the connection has ended, or the
+ * time is over; `ret_sent`: the request may have reached the service. */
 static int request_try_request(struct odeon_client *client, Odeon__Request *request,
                                struct client_answer *answer, bool *ret_sent)
 {
+    int64_t deadline_ns = deadline_after(client->timeout_ns);
     int result;
 
     request->id = ++client->last_id;
@@ -64,23 +109,25 @@ static int request_try_request(struct odeon_client *client, Odeon__Request *requ
     if (result == -EMSGSIZE)
         return error_set_literal(-EMSGSIZE,
                                  "the request is larger than the control protocol allows");
+    if (result == -EAGAIN)
+        return error_set(-ETIMEDOUT,
+                         "the service has taken nothing within %lld ms; the request was not made",
+                         (long long)(client->timeout_ns / 1000000));
     /* -EPIPE and -ECONNRESET: what the service said before it closed may still lie in the socket */
     if (result < 0 && result != -EPIPE && result != -ECONNRESET)
         return client_lose(client, result, error_describe(result));
     for (;;) {
         result = client_receive_reply(client, true, answer);
+        if (result == -EAGAIN)
+            return request_give_up(client);
         if (result < 0 || answer->reply->id == request->id)
             return result;
-        if (answer->reply->id != 0)
-            result =
-                client_lose(client, -EPROTO,
-                            "rule connect.C1 is broken: the service answered a request that was "
-                            "not made");
-        else
-            result = request_handle_unasked(client, answer->reply);
+        result = request_handle_other(client, answer->reply);
         client_answer_fini(answer);
         if (result < 0)
             return result;
+        if (monotonic_ns() >= deadline_ns)
+            return request_give_up(client);
     }
 }
 
@@ -111,9 +158,11 @@ static bool request_is_repeatable(const Odeon__Request *request)
 static int request_round_trip(struct odeon_client *client, Odeon__Request *request,
                               Odeon__Reply__BodyCase expected, struct client_answer *answer)
 {
+    int64_t deadline_ns = deadline_after(client->timeout_ns);
+
     for (;;) {
         bool sent = false;
-        int result = client_wait_back(client);
+        int result = client_wait_back(client, deadline_ns);
 
         if (result < 0)
             return result;
@@ -179,12 +228,7 @@ void client_poll_events(struct odeon_client *client)
         client_come_back(client);
     while (client->lost == 0 && client->link == LINK_UP &&
            client_receive_reply(client, false, &answer) == 0) {
-        if (answer.reply->id == 0)
-            request_handle_unasked(client, answer.reply);
-        else
-            client_lose(client, -EPROTO,
-                        "rule connect.C1 is broken: the service answered a request that was "
-                        "not made");
+        (void)request_handle_other(client, answer.reply);
         client_answer_fini(&answer);
     }
     (void)error_settle(0);

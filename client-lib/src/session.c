@@ -12,6 +12,7 @@
 #include "client-lib/src/request.h"
 
 enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
+enum { TIMEOUT_MS_DEFAULT = 60000 };
 
 static int session_alive_new(const _Atomic uint32_t **ret_alive)
 {
@@ -81,6 +82,18 @@ static char *session_resolve(const char *path)
     return resolved;
 }
 
+/* ODEON_TIMEOUT_MS goes before the default; what is no number of milliseconds is none. */
+static int64_t session_default_timeout(void)
+{
+    const char *text = secure_getenv("ODEON_TIMEOUT_MS");
+    long long ms = TIMEOUT_MS_DEFAULT;
+    char rest;
+
+    if (text && (sscanf(text, "%lld%c", &ms, &rest) != 1 || ms < -1 || ms > INT64_MAX / 1000000))
+        ms = TIMEOUT_MS_DEFAULT;
+    return ms < 0 ? -1 : (int64_t)ms * 1000000;
+}
+
 static struct odeon_client *session_client_new(const char *path, const char *name)
 {
     struct odeon_client *client = calloc(1, sizeof(*client));
@@ -90,6 +103,7 @@ static struct odeon_client *session_client_new(const char *path, const char *nam
     client->socket = -1;
     client->pid = getpid();
     client->patience_ns = -1;
+    client->timeout_ns = session_default_timeout();
     client->path = session_resolve(path);
     client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
     names_init(&client->names);
@@ -118,7 +132,7 @@ int odeon_client_connect(const char *path, const char *name, struct odeon_client
     client = session_client_new(path, name);
     if (!client)
         return error_set_literal(-ENOMEM, "odeon_client_connect: no memory");
-    result = client_open_socket(path, false, &client->socket);
+    result = client_open_socket(client, false, &client->socket);
     if (result == 0)
         result = session_say_hello(client);
     if (result < 0) {
@@ -178,15 +192,23 @@ int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
     return 0;
 }
 
+int odeon_client_set_timeout(struct odeon_client *client, int64_t timeout_ns)
+{
+    int result = client_check(client);
+
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&client->mutex);
+    client->timeout_ns = timeout_ns;
+    client_apply_timeout(client);
+    pthread_mutex_unlock(&client->mutex);
+    return 0;
+}
+
 uint64_t odeon_client_epoch(struct odeon_client *client)
 {
-    uint64_t epoch;
-
     if (client_check(client) < 0)
         return 0;
-    client_poll_events(client);
-    pthread_mutex_lock(&client->mutex);
-    epoch = client->epoch;
-    pthread_mutex_unlock(&client->mutex);
-    return epoch;
+    client_poll_events(client); /* unless another thread's request is under way */
+    return atomic_load_explicit(&client->epoch, memory_order_relaxed);
 }

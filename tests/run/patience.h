@@ -12,4 +12,5 @@
 #include <stdint.h>
 
 enum { PATIENCE_S = 300, PATIENCE_MS = PATIENCE_S * 1000 };
-#define PATIENCE_NS (PATIENCE_S * INT64_C(1000000000))
+#define SERVICE_TIMEOUT_MS "300000" /* the same, of requests (ODEON_TIMEOUT_MS) */
+#define PATIENCE_NS        (PATIENCE_S * INT64_C(1000000000))

@@ -107,6 +107,8 @@ void service_make_dir(struct service *service)
     char path[96];
     int fd;
 
+    /* a slow machine may take as long for a request as for anything */
+    (void)setenv("ODEON_TIMEOUT_MS", SERVICE_TIMEOUT_MS, 0);
     *service = (struct service){ .own_dir = true };
     if (!parent || strlen(parent) > 24) /* a socket's path is short */
         parent = "/tmp";

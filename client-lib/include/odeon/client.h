@@ -19,9 +19,10 @@
  * posted is lost, nothing delivered is repeated, and the library connects again by itself, in
  * whatever call looks or waits next. Posting goes on until the ring is full; waiting calls wait, up
  * to their own timeouts; requests (odeon_actor_spawn() and the like) wait as long as
- * odeon_client_set_patience() says. A request that was under way at that moment is repeated when
- * that does no harm; one that changes something (odeon_actor_spawn(), loading plugins, stopping
- * actors, settings) returns -ECONNRESET with a text that says so: look whether it was carried out.
+ * odeon_client_set_patience() and odeon_client_set_timeout() say. A request that was under way at
+ * that moment is repeated when that does no harm; one that changes something (odeon_actor_spawn(),
+ * loading plugins, stopping actors, settings) returns -ECONNRESET with a text that says so: look
+ * whether it was carried out.
  *
  * The end: when the service turns the client out, or what comes back is a service that has nothing
  * of what this client had (it was stopped and started, or runs without a service manager), every
@@ -94,6 +95,12 @@ ODEON_API struct odeon_client *odeon_client_disconnect(struct odeon_client *clie
  * default) for ever, 0 not at all. After that it is the end, as above. Of no concern where the
  * service's state ends with odeond: that is the end at once. */
 ODEON_API int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns);
+/* How long a request, odeon_client_connect() and odeon_port_close() included, waits for the
+ * service, be it there or not, and for a place behind each request that another thread has under
+ * way: -1 for ever; by default a minute, or what $ODEON_TIMEOUT_MS says when the client connects.
+ * Then it is -ETIMEDOUT: whether the request is carried out is not known unless the text says so;
+ * the client and its ports go on. A port that is opened too late is closed again. */
+ODEON_API int odeon_client_set_timeout(struct odeon_client *client, int64_t timeout_ns);
 /* How often odeond has been started on the state that this client uses: grows when the client has
  * come back after a restart. Looks for events on the connection. */
 ODEON_API uint64_t odeon_client_epoch(struct odeon_client *client);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of the library while odeond, or the executor, stands still: each comes to its end when its
+ * time is over, and goes well again when the other side goes on. What comes late is nobody's: a
+ * port is closed again. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+
+enum { SHORT_MS = 50, LATE = 3 };
+
+static struct service service;
+static struct odeon_client *client, *other;
+static struct odeon_port *port;
+
+static void begin(void)
+{
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
+    client = service_connect(&service, "impatient");
+    other = service_connect(&service, "observer");
+    port = port_open_or_fail(client, 0, 0, false);
+}
+
+static void end(void)
+{
+    odeon_client_disconnect(client);
+    odeon_client_disconnect(other);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+}
+
+static void be_impatient(void)
+{
+    assert_int_equal(odeon_client_set_timeout(client, MILLISECONDS(SHORT_MS)), 0);
+}
+
+static void be_patient(void)
+{
+    assert_int_equal(odeon_client_set_timeout(client, SECONDS(PATIENCE_S)), 0);
+}
+
+static void expect_late(int r)
+{
+    assert_int_equal(r, -ETIMEDOUT);
+    assert_non_null(strstr(odeon_error_text(), "has not answered within 50 ms"));
+}
+
+static uint32_t ports_of_client(void)
+{
+    struct odeon_list *list = NULL;
+    uint32_t n = UINT32_MAX;
+
+    assert_int_equal(odeon_client_list(other, 0, 0, &list), 0);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct odeon_client_info *info = &((const struct odeon_client_info *)list->rows)[i];
+
+        if (strcmp(info->name, "impatient") == 0)
+            n = info->ports;
+    }
+    odeon_list_free(list);
+    return n;
+}
+
+/* Everything works, and of what came late nothing is left. */
+static void expect_well(uint32_t ports)
+{
+    struct odeon_status *status = NULL;
+    odeon_ref echo;
+
+    be_patient();
+    assert_int_equal(odeon_service_status(client, &status), 0);
+    odeon_result_free(status);
+    assert_int_equal(odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &echo), 0);
+    assert_int_equal(odeon_actor_stop(client, echo, ODEON_DELETE), 0);
+    assert_true(wait_until(odeon_port_check(port) == 0 && ports_of_client() == ports));
+}
+
+static void test_odeond_stands_still(void **state)
+{
+    struct odeon_status *status = NULL;
+    struct odeon_port *late, *second;
+    struct odeon_client *third = NULL;
+    uint32_t type;
+
+    (void)state;
+    begin();
+    second = port_open_or_fail(client, 0, 0, false);
+    be_impatient();
+    process_stop(service.pid);
+    expect_late(odeon_service_status(client, &status));
+    expect_late(odeon_message_id(client, odeon_message_of(probe_work), &type));
+    for (unsigned i = 0; i < LATE; i++)
+        expect_late(odeon_port_open(client, NULL, &late));
+    assert_true(odeon_client_epoch(client) == odeon_client_epoch(other));
+    assert_null(odeon_port_close(second));
+    assert_int_equal(setenv("ODEON_TIMEOUT_MS", "50", 1), 0);
+    expect_late(odeon_client_connect(service.socket, "late", &third));
+    assert_null(third);
+    assert_int_equal(unsetenv("ODEON_TIMEOUT_MS"), 0);
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    expect_well(1);
+    end();
+}
+
+static void test_the_executor_stands_still(void **state)
+{
+    struct odeon_port *late;
+    odeon_ref echo;
+    pid_t executor;
+
+    (void)state;
+    begin();
+    executor = service_executor(&service);
+    be_impatient();
+    process_stop(executor);
+    expect_late(odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &echo));
+    expect_late(odeon_actor_find(client, "nobody", &echo));
+    for (unsigned i = 0; i < LATE; i++)
+        expect_late(odeon_port_open(client, NULL, &late));
+    assert_int_equal(kill(executor, SIGCONT), 0);
+    expect_well(1);
+    end();
+}
+
+/* A service whose socket is there, and whose queue of connections is full. */
+static void test_nobody_accepts(void **state)
+{
+    struct odeon_client *third = NULL;
+    int r = 0;
+
+    (void)state;
+    begin();
+    process_stop(service.pid);
+    assert_int_equal(setenv("ODEON_TIMEOUT_MS", "1", 1), 0);
+    for (unsigned i = 0; i < 10000 && !strstr(odeon_error_text(), "takes no connections"); i++)
+        r = odeon_client_connect(service.socket, "crowd", &third);
+    assert_int_equal(r, -ETIMEDOUT);
+    assert_non_null(strstr(odeon_error_text(), "takes no connections"));
+    assert_int_equal(unsetenv("ODEON_TIMEOUT_MS"), 0);
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    expect_well(1);
+    end();
+}
+
+static void test_what_the_environment_says(void **state)
+{
+    static const char *const nonsense[] = { "", "x", "50x", "-2", "99999999999999999999" };
+    struct odeon_status *status = NULL;
+    struct odeon_client *third;
+
+    (void)state;
+    begin();
+    for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+        assert_int_equal(setenv("ODEON_TIMEOUT_MS", nonsense[i], 1), 0);
+        assert_int_equal(odeon_client_connect(service.socket, "default", &third), 0);
+        assert_int_equal(odeon_service_status(third, &status), 0);
+        odeon_result_free(status);
+        odeon_client_disconnect(third);
+    }
+    assert_int_equal(unsetenv("ODEON_TIMEOUT_MS"), 0);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_odeond_stands_still),
+        cmocka_unit_test(test_the_executor_stands_still),
+        cmocka_unit_test(test_nobody_accepts),
+        cmocka_unit_test(test_what_the_environment_says),
+    };
+
+    return cmocka_run_group_tests_name("timeouts", tests, NULL, NULL);
+}
