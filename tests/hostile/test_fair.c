@@ -141,21 +141,7 @@ static int post_a_batch(struct odeon_client *client)
 
 static int call(struct odeon_client *client)
 {
-    struct odeon_port *port = open_port(client);
-    struct odeon_delivery answer;
-
-    for (uint64_t n = 1; port && n <= CALLS; n++) {
-        struct probe_number number = { .n = n, .origin = ODEON_NOBODY };
-
-        if (odeon_port_post(port, asked, number_type, &number, sizeof(number)) < 0)
-            return 2;
-        if (odeon_port_receive_wait(port, &answer, SECONDS(PATIENCE_S)) != 1)
-            return 3;
-        if (answer.type != number_type)
-            return 4; /* a refusal, for one */
-        odeon_port_release(port);
-    }
-    return port ? 0 : 8;
+    return user_calls(open_port(client), asked, number_type, CALLS);
 }
 
 /* ---- what is shown */

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "tests/system/probe.h"
+
 bool user_become(struct user user)
 {
     return setgroups(user.group ? 1 : 0, &user.group) == 0 &&
@@ -112,4 +114,22 @@ void user_kill(pid_t child)
 {
     assert_int_equal(kill(child, SIGKILL), 0);
     (void)user_ended(child);
+}
+
+int user_calls(struct odeon_port *port, odeon_ref echo, uint32_t number_type, uint64_t n)
+{
+    struct odeon_delivery answer;
+
+    for (uint64_t i = 1; port && i <= n; i++) {
+        struct probe_number number = { .n = i, .origin = ODEON_NOBODY };
+
+        if (odeon_port_post(port, echo, number_type, &number, sizeof(number)) < 0)
+            return 2;
+        if (odeon_port_receive_wait(port, &answer, SECONDS(PATIENCE_S)) != 1)
+            return 3;
+        if (answer.type != number_type)
+            return 4; /* a refusal, for one */
+        odeon_port_release(port);
+    }
+    return port ? 0 : 8;
 }

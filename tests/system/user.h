@@ -39,5 +39,8 @@ pid_t user_begin(const struct service *service, struct user user, user_life life
 /* Its exit status, waited for; -1: of a signal. */
 int user_ended(pid_t child);
 void user_kill(pid_t child);
+/* Within such a life: so many numbers to an echo, one at a time. 0: each came back; else the step
+ * that did not go well, 2 to 4; 8: there is no port. */
+int user_calls(struct odeon_port *port, odeon_ref echo, uint32_t number_type, uint64_t n);
 /* Becomes the user, in a process that has no way back. */
 bool user_become(struct user user);
