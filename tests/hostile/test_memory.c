@@ -21,6 +21,7 @@
 
 #include "tests/run/sanitized.h"
 #include "tests/system/harness.h"
+#include "tests/system/memory_group.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
 
@@ -36,53 +37,8 @@ enum {
 
 static const struct user attacker = { 41001, 41001, 0 }, innocent = { 41002, 41002, 0 };
 static struct service service;
-static char group[128];
 static odeon_ref victim, asked, other;
 static uint32_t block_type, work_type, flood_type, number_type;
-
-static bool group_write(const char *folder, const char *file, const char *text)
-{
-    char path[256];
-    FILE *f;
-    bool done;
-
-    snprintf(path, sizeof(path), "%s/%s", folder, file);
-    f = fopen(path, "we");
-    if (!f)
-        return false;
-    done = fputs(text, f) >= 0;
-    return fclose(f) == 0 && done;
-}
-
-/* A memory control group of its own, of either version. False: this machine lets nobody make
- * one. */
-static bool group_make(const char *bytes)
-{
-    static const struct {
-        const char *root, *file;
-    } kinds[] = { { "/sys/fs/cgroup/memory", "memory.limit_in_bytes" },
-                  { "/sys/fs/cgroup", "memory.max" },
-                  { "/sys/fs/cgroup/unified", "memory.max" } };
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        snprintf(group, sizeof(group), "%s/odeon-test-%d", kinds[i].root, (int)getpid());
-        if (mkdir(group, 0755) < 0)
-            continue;
-        if (group_write(group, kinds[i].file, bytes))
-            return true;
-        rmdir(group);
-    }
-    group[0] = '\0';
-    return false;
-}
-
-static void group_enter(const char *folder)
-{
-    char pid[32];
-
-    snprintf(pid, sizeof(pid), "%d", (int)getpid());
-    assert_true(group_write(folder, "cgroup.procs", pid));
-}
 
 static void start(const char *const *more)
 {
@@ -121,9 +77,7 @@ static int end(void **state)
     if (service.pid > 0)
         (void)service_stop(&service, SIGTERM);
     service_end(&service);
-    for (int i = 0; group[0] && rmdir(group) < 0 && i < 1000; i++)
-        pause_briefly();
-    group[0] = '\0';
+    memory_group_end();
     return 0;
 }
 
@@ -288,16 +242,13 @@ static void test_in_a_small_group(void **state)
     pid_t child, executor;
 
     (void)state;
-    if (SANITIZED || !user_can_change() || !group_make("150M")) {
+    if (SANITIZED || !user_can_change() || !memory_group_make("150M")) {
         print_message("# skipped: a sanitizer's build, or no control group can be made here\n");
         skip();
     }
-    char own[128];
-    snprintf(own, sizeof(own), "%s", group);
-    group_enter(group);
+    memory_group_enter();
     start((const char *const[]){ NULL });
-    *strrchr(own, '/') = '\0';
-    group_enter(own);
+    memory_group_leave();
     executor = service_executor(&service);
     /* of a quarter, 37.5 MB, half */
     assert_int_equal(user_ended(user_begin(&service, attacker, open_large_rings)), 2);
