@@ -28,6 +28,7 @@
 #include "daemon/engine/parts/events.h"
 #include "daemon/engine/parts/fault.h"
 #include "daemon/engine/parts/hold.h"
+#include "daemon/engine/parts/letters.h"
 #include "daemon/engine/parts/mailbox.h"
 #include "daemon/engine/parts/memory.h"
 #include "daemon/engine/parts/outbox.h"
@@ -139,6 +140,7 @@ struct engine {
     alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
     alignas(64) struct watch watch;
     struct budget budget;
+    struct letter_marks letter_marks;
 };
 static_assert(offsetof(struct engine, stopping) + 4 - offsetof(struct engine, steal) <= 64,
               "what workers look at all the time is one cache line");

@@ -10,6 +10,7 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/flush.h"
+#include "daemon/engine/stuck/letter_marks.h"
 
 /* One record of the store. */
 struct letter {
@@ -31,6 +32,39 @@ static bool letter_at(const uint8_t *base, uint64_t at, uint64_t end, struct let
 static struct segment_queue *letters_queue(const struct engine *e)
 {
     return &e->segment.queues[e->segment.dead_letters];
+}
+
+/* A walk over the letters, under their lock: from that of the id `from` on, or a little before. */
+struct letters_walk {
+    struct letter_marks *marks;
+    const uint8_t *base;
+    uint64_t at, end;
+};
+
+static struct letters_walk letters_walk_begin(struct engine *e, uint64_t from)
+{
+    struct segment_queue *queue = letters_queue(e);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    const struct letter_mark *mark = letter_marks_find(&e->letter_marks, from);
+    struct letters_walk walk = { .marks = &e->letter_marks,
+                                 .base =
+                                     segment_window(&e->segment, e->segment.dead_letters, active),
+                                 .at = mark ? mark->at : 0,
+                                 .end = load_relaxed(&queue->len[active]) };
+    struct letter letter;
+    engine_check("letter_marks.LM1", !mark || (letter_at(walk.base, walk.at, walk.end, &letter) &&
+                                               letter.header->id == mark->id));
+    return walk;
+}
+
+/* False: there are no more. */
+static bool letters_walk_next(struct letters_walk *walk, struct letter *ret)
+{
+    if (!letter_at(walk->base, walk->at, walk->end, ret))
+        return false;
+    letter_marks_note(walk->marks, ret->header->id, walk->at);
+    walk->at += ret->size;
+    return true;
 }
 
 static void letters_describe(const struct letter *letter, struct engine_dead_letter *ret)
@@ -57,10 +91,8 @@ size_t engine_dead_letters_list(struct engine *e, uint64_t from, struct engine_d
     size_t found = 0;
     *ret_more = false;
     queue_lock(queue, e->control->id);
-    unsigned active = queue_active(load_relaxed(&queue->sel));
-    const uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
-    uint64_t end = load_relaxed(&queue->len[active]);
-    for (uint64_t at = 0; !*ret_more && letter_at(base, at, end, &letter); at += letter.size) {
+    struct letters_walk walk = letters_walk_begin(e, from);
+    while (!*ret_more && letters_walk_next(&walk, &letter)) {
         if (letter.header->id < from)
             continue;
         *ret_more = found == n;
@@ -78,10 +110,8 @@ int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_let
     struct letter letter;
     int r = -ENOENT;
     queue_lock(queue, e->control->id);
-    unsigned active = queue_active(load_relaxed(&queue->sel));
-    const uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
-    uint64_t end = load_relaxed(&queue->len[active]);
-    for (uint64_t at = 0; r < 0 && letter_at(base, at, end, &letter); at += letter.size)
+    struct letters_walk walk = letters_walk_begin(e, id);
+    while (r < 0 && letters_walk_next(&walk, &letter) && letter.header->id <= id) /* letters.DL2 */
         if (letter.header->id == id) {
             letters_describe(&letter, ret);
             memcpy(payload, envelope_payload(letter.envelope), ret->size);
@@ -98,10 +128,8 @@ bool engine_dead_letters_exist(struct engine *e, const uint64_t *ids, size_t n,
     struct letter letter;
     size_t i = 0;
     queue_lock(queue, e->control->id);
-    unsigned active = queue_active(load_relaxed(&queue->sel));
-    const uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
-    uint64_t end = load_relaxed(&queue->len[active]);
-    for (uint64_t at = 0; i < n && letter_at(base, at, end, &letter); at += letter.size) {
+    struct letters_walk walk = letters_walk_begin(e, n ? ids[0] : 0);
+    while (i < n && letters_walk_next(&walk, &letter)) {
         if (letter.header->id > ids[i])
             break; /* letters.DL2: it does not come any more */
         while (i < n && ids[i] == letter.header->id)
@@ -216,6 +244,7 @@ static void letters_sweep_run(struct engine *e, struct sweep *sweep)
     commit_flip(w, 0, 0, 0, w->outbox.length, (active ^ 1) + 1, COMMIT_LETTERS); /* letters.DL1 */
     POINT(outbox);
     letters_sel_store(queue, active ^ 1);
+    letter_marks_drop(&e->letter_marks);
     queue_unlock(queue);
     flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);
