@@ -36,6 +36,7 @@ enum option {
     OPTION_DETACHED,
     OPTION_TO,
     OPTION_HEX,
+    OPTION_BY,
     OPTION_N,
 };
 
@@ -88,6 +89,7 @@ int command_parse(struct ctl *ctl, int argc, char **argv, bool *ret_finished);
 /* The commands themselves, by file. */
 int ctl_status(struct ctl *ctl);
 int ctl_stats(struct ctl *ctl);
+int ctl_memory_show(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);
 int ctl_executor_set(struct ctl *ctl);
 int ctl_plugin_load(struct ctl *ctl);

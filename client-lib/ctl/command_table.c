@@ -40,6 +40,8 @@ const struct option_info option_table[OPTION_N] = {
                     false },
     [OPTION_HEX] = { "hex", NULL, "Show the payload's bytes, too, when its fields are known", NULL,
                      false },
+    [OPTION_BY] = { "by", "user|client|port", "Whose memory to list (user without it)",
+                    "user client port", false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
@@ -56,6 +58,12 @@ const struct command command_table[] = {
           "Reads the segment without asking the service, and so works while the service is down.\n"
           "With --watch and --json, prints one JSON document a line.",
       .run = ctl_stats },
+    { .noun = "mem",
+      .arguments = "",
+      .options = OPTION_BIT(OPTION_BY),
+      .doc = "Show what memory is for, and who holds it",
+      .details = "Counts pages that exist, not what is reserved; see Memory in the manual.",
+      .run = ctl_memory_show },
     { .noun = "executor",
       .verb = "show",
       .arguments = "",

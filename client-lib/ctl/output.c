@@ -347,6 +347,19 @@ const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION
     return text;
 }
 
+const char *output_format_bytes(uint64_t bytes, char text[static OUTPUT_BYTES_TEXT])
+{
+    if (bytes >= UINT64_C(1) << 30)
+        snprintf(text, OUTPUT_BYTES_TEXT, "%.1f GiB", (double)bytes / (1 << 30));
+    else if (bytes >= UINT64_C(1) << 20)
+        snprintf(text, OUTPUT_BYTES_TEXT, "%.1f MiB", (double)bytes / (1 << 20));
+    else if (bytes >= UINT64_C(1) << 10)
+        snprintf(text, OUTPUT_BYTES_TEXT, "%.0f KiB", (double)bytes / (1 << 10));
+    else
+        snprintf(text, OUTPUT_BYTES_TEXT, "%u B", (unsigned)bytes);
+    return text;
+}
+
 const char *output_bold(const struct ctl *ctl, bool on)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -114,5 +114,8 @@ char *output_cell_text(const struct cell *cell);
 /* "3 d 4 h", "5 min 6 s", "7.800 ms", "84 us" */
 enum { OUTPUT_DURATION_TEXT = 32 };
 const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION_TEXT]);
+/* "7.5 GiB", "12.0 MiB", "4 KiB", "17 B" */
+enum { OUTPUT_BYTES_TEXT = 32 };
+const char *output_format_bytes(uint64_t bytes, char text[static OUTPUT_BYTES_TEXT]);
 /* What begins (`on`) and ends bold text: "" unless the output is a terminal that wants it. */
 const char *output_bold(const struct ctl *ctl, bool on);

@@ -465,7 +465,13 @@ void engine_set_waiting(struct engine *engine, uint64_t bytes, uint64_t quota_by
 uint64_t engine_waiting_bytes(const struct engine *engine);
 uint64_t engine_user_waiting_bytes(const struct engine *engine, uint32_t user);
 uint64_t engine_user_waiting_ns(const struct engine *engine, uint32_t user);
-/* Whose port it is, for the two above; 0: nobody's. */
+/* Users that are accounted: the index-th, and what waits for it. False: there is none behind it;
+ * *ret_user 0: nobody has this place. */
+bool engine_user_at(const struct engine *engine, uint32_t index, uint32_t *ret_user,
+                    uint64_t *ret_waiting);
+/* Bytes of the states of all actors that live, but for those that are kept in the segment. */
+uint64_t engine_states_bytes(struct engine *engine);
+/* Whose port it is, as users are counted here; 0: nobody's. */
 uint32_t engine_port_user(const struct engine *engine, uint32_t id);
 const struct engine_config *engine_get_config(const struct engine *engine);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/live.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/commit/commit.h"
@@ -132,6 +133,17 @@ int engine_actor_get(struct engine *e, actor_ref ref, struct engine_actor_view *
     if (slot >= e->config.actors_max || !actor_view(e, slot, ret) || ret->ref != ref)
         return -ESRCH;
     return 0;
+}
+
+uint64_t engine_states_bytes(struct engine *e)
+{
+    uint64_t bytes = 0;
+    for (uint32_t id = 1; id < ODEON_ACTOR_TYPES_MAX; id++) {
+        const struct actor_type *type = load_relaxed(&e->types.known[id]);
+        if (type && type->restart != RESTART_KEEP)
+            bytes += live_of_type(e, id) * type->state_size;
+    }
+    return bytes;
 }
 
 int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view *ret)

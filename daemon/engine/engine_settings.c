@@ -61,6 +61,17 @@ uint64_t engine_user_waiting_ns(const struct engine *e, uint32_t user)
     return (uint64_t)load_relaxed(&engine_account_find(e, user)->waiting_ns);
 }
 
+bool engine_user_at(const struct engine *e, uint32_t index, uint32_t *ret_user,
+                    uint64_t *ret_waiting)
+{
+    if (index + 1 >= BUDGET_ACCOUNTS) /* the first one is nobody's */
+        return false;
+    const struct budget_account *account = &e->budget.accounts[index + 1];
+    *ret_user = account->user;
+    *ret_waiting = (uint64_t)load_relaxed(&account->waiting);
+    return true;
+}
+
 uint32_t engine_port_user(const struct engine *e, uint32_t id)
 {
     return id < ODEON_PORTS_MAX ? e->budget.accounts[e->ports.table[id].account].user : 0;

@@ -42,6 +42,10 @@ static inline uint32_t actor_account_of(uid_t uid)
 {
     return (uint32_t)uid + 1;
 }
+static inline uid_t actor_account_uid(uint32_t account)
+{
+    return (uid_t)(account - 1);
+}
 /* Actors of the user, as in actor_quota.T1. */
 size_t actor_quota_count(struct actor_quota *quota, struct engine *engine, uint32_t account,
                          enum actor_quota_kind kind);

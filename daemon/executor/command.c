@@ -30,6 +30,7 @@ static const struct command {
     { ODEON__REQUEST__BODY_ACTOR_SEND, command_actor_send },
     { ODEON__REQUEST__BODY_ACTOR_STOP, command_actor_stop },
     { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show },
+    { ODEON__REQUEST__BODY_MEMORY_SHOW, command_memory_show },
     { ODEON__REQUEST__BODY_EXECUTOR_SHOW, command_executor_show },
     { ODEON__REQUEST__BODY_EXECUTOR_SET, command_executor_set },
 };

@@ -61,6 +61,9 @@ int command_plugin_list(struct executor *executor, const Odeon__Request *request
 int command_client_show(struct executor *executor, const Odeon__Request *request,
                         struct frame *frame, struct reply *reply);
 
+int command_memory_show(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply);
+
 int command_executor_show(struct executor *executor, const Odeon__Request *request,
                           struct frame *frame, struct reply *reply);
 int command_executor_set(struct executor *executor, const Odeon__Request *request,

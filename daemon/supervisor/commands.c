@@ -9,6 +9,7 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/commands_client.h"
 #include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/commands_memory.h"
 #include "daemon/supervisor/commands_port.h"
 #include "daemon/supervisor/commands_status.h"
 #include "daemon/supervisor/persist.h"
@@ -102,6 +103,7 @@ static const struct {
     { ODEON__REQUEST__BODY_CLIENT_LIST, command_client_list, 0 },
     { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show, 0 },
     { ODEON__REQUEST__BODY_CLIENT_KICK, command_client_kick, 0 },
+    { ODEON__REQUEST__BODY_MEMORY_SHOW, command_memory_show, 0 },
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, 1 },
 };
 

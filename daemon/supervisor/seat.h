@@ -7,7 +7,7 @@
  *
  * Each part has one module that changes it: executor (executor_link), boot (boot), watchdog
  * (watchdog), drain (drain), ports (seat_ports, port_table), plugins (plugin_store), settings
- * (seat_settings).
+ * (seat_settings), memory (memory_count).
  */
 #pragma once
 
@@ -19,6 +19,7 @@
 #include "daemon/supervisor/backoff.h"
 #include "daemon/supervisor/executor_link.h"
 #include "daemon/supervisor/line.h"
+#include "daemon/supervisor/memory_count.h"
 #include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/port_table.h"
 #include "daemon/supervisor/rule_stops.h"
@@ -89,6 +90,7 @@ struct seat {
     struct seat_drain drain;
     struct port_table ports;
     struct plugin_store plugins;
+    struct memory_count memory;
 };
 
 /* Without anything yet. */

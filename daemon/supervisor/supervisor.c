@@ -437,6 +437,7 @@ static int supervisor_open_parts(struct supervisor *supervisor)
             watchdog_init(seat, watchdog_us);
             drain_init(seat);
             boot_init(seat);
+            memory_count_init(&seat->memory, &supervisor->loop);
             executor_link_init(&seat->executor, &supervisor->loop, &supervisor_link_ops, seat);
         }
     return r < 0 ? r : c;
@@ -455,6 +456,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
     for
         each_seat(seat, supervisor)
         {
+            memory_count_fini(&seat->memory);
             boot_fini(seat);
             drain_fini(seat);
             watchdog_fini(seat);

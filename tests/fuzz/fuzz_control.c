@@ -72,6 +72,7 @@ static void start(void)
     seat->stats.header =
         mmap(NULL, STATS_SEGMENT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     notify_init(&supervisor.notify, &supervisor.loop, false, NULL, NULL);
+    memory_count_init(&seat->memory, &supervisor.loop);
     executor_link_init(&seat->executor, &supervisor.loop, &ops, seat);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
 }

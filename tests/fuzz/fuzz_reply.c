@@ -150,6 +150,7 @@ static void touch_type(const struct odeon_type_info *type)
 
 static void use_lists(struct odeon_client *client, uint8_t which)
 {
+    struct odeon_memory *memory = NULL;
     struct odeon_list *list = NULL;
 
     switch (which % 5) {
@@ -166,6 +167,8 @@ static void use_lists(struct odeon_client *client, uint8_t which)
         break;
     case 3:
         (void)odeon_queue_list(client, NULL, 0, 0, &list);
+        if (odeon_memory_show(client, NULL, &memory) == 0)
+            odeon_result_free(memory);
         break;
     default:
         (void)odeon_plugin_list(client, 0, 0, &list);

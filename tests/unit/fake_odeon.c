@@ -330,6 +330,32 @@ int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t aft
     return 0;
 }
 
+int odeon_memory_show(struct odeon_client *client, const char *by, struct odeon_memory **ret)
+{
+    static struct odeon_memory_part parts[] = {
+        { .what = "message queues", .bytes = 3 << 20 },
+        { .what = "rings of posts", .bytes = 1 << 20, .of_clients = 1 },
+        { .what = "odeon-executor", .bytes = 5 << 20 },
+        { .what = "states of actors", .bytes = 1 << 10, .within = 1 },
+    };
+    static struct odeon_memory_holder holders[] = {
+        { .uid = 1000, .clients = 2, .ports = 3, .name = "", .rings = 4096, .waiting = 17 },
+    };
+
+    (void)client, (void)by;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_memory){ .struct_size = sizeof(**ret),
+                                   .bytes = 8 << 20,
+                                   .shared = 1 << 20,
+                                   .n_parts = 4,
+                                   .n_holders = 1,
+                                   .parts = parts,
+                                   .holders = holders,
+                                   .others = 2,
+                                   .others_bytes = 100 };
+    return 0;
+}
+
 int odeon_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                            struct odeon_list **ret)
 {

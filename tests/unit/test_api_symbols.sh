@@ -57,8 +57,8 @@ for header in client admin stats codec message version plugin; do
 done
 
 # One manner: odeon_<noun>_<verb>.
-nouns='actor|client|dead_letter|error|executor|layout|list|message|payload|plugin|port|queue|ref'
-nouns="$nouns|result|service|stats|text|type"
+nouns='actor|client|dead_letter|error|executor|layout|list|memory|message|payload|plugin|port'
+nouns="$nouns|queue|ref|result|service|stats|text|type"
 grep -vE "^odeon_($nouns)_[a-z_]+\$" "$scratch/declared" >&2
 [ $? -eq 1 ]
 result $? "every name begins with its noun"

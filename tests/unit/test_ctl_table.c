@@ -484,6 +484,25 @@ static void test_queue(void **state)
     check_has(out, "4096");
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(run("mem"), CTL_DONE);
+    check_has(out, "rings of posts (clients' as well, not in the sum)  1.0 MiB");
+    check_has(out, "  of which states of actors");
+    check_has(out, "together                                           8.0 MiB");
+    check_has(out, "1000        2      3  4 KiB");
+    check_has(out, "2 more have 100 B together.");
+    assert_int_equal(run("mem|--by|port"), CTL_DONE);
+    assert_null(strstr(out, "WAITING"));
+    assert_int_equal(run("mem|--json"), CTL_DONE);
+    check_has(out, "\"bytes\":8388608,\"shared\":1048576,\"limit\":null");
+    check_has(out, "{\"what\":\"states of actors\",\"bytes\":1024,\"of_clients\":false,"
+                   "\"within\":true}");
+    check_has(out, "\"waiting\":17}");
+    assert_int_equal(run("mem|--by|weight"), CTL_USAGE);
+}
+
 /* Fields are named when the message type describes what lies there, and only then. */
 static void check_dlq_fields(void)
 {
@@ -650,6 +669,7 @@ int main(void)
         TEST(test_actor_spawn_by_fields),
         TEST(test_actor_others),
         TEST(test_queue),
+        TEST(test_memory),
         TEST(test_dlq),
         TEST(test_client),
         TEST(test_stats),

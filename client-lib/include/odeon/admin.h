@@ -121,6 +121,37 @@ struct odeon_queue_info {
     int retiring;             /* takes no new actors: its worker is not active any more */
     const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
 };
+/* What memory is for, in bytes of pages that exist. */
+struct odeon_memory_part {
+    const char *what; /* "message queues", "outboxes", ... */
+    uint64_t bytes;
+    int of_clients; /* clients write it as well: which of the two touched a page is not known */
+    int within;     /* of the part before it that is not, counted there already */
+};
+/* What a user, a client or a port holds. */
+struct odeon_memory_holder {
+    uint32_t uid;
+    uint32_t clients, ports; /* how many it has */
+    uint64_t client;         /* by client, by port; 0: it has gone, its ports are being drained */
+    uint64_t port;           /* by port */
+    const char *name;        /* by client: its name */
+    uint64_t rings;          /* memory of its ports, the client's and the service's */
+    uint64_t backlogs;       /* deliveries behind full rings */
+    uint64_t answers;        /* that it has not read */
+    uint64_t waiting; /* by user: bytes in message queues; 0 where users are not accounted yet */
+};
+struct odeon_memory {
+    uint32_t struct_size;
+    int executor_silent; /* it is down: what only it knows is missing */
+    uint64_t bytes;      /* of all parts that the service has alone */
+    uint64_t shared;     /* of those of clients, too */
+    uint64_t limit;      /* what the service may use: the machine's, or its group's; 0: not known */
+    size_t n_parts, n_holders;
+    struct odeon_memory_part *parts;
+    struct odeon_memory_holder *holders; /* who have most, 64 at most */
+    uint32_t others;                     /* holders that are not among them */
+    uint64_t others_bytes;
+};
 struct odeon_dead_letter_info {
     uint64_t id;        /* rising */
     odeon_ref to, from; /* from ODEON_NOBODY: nobody that could be told */
@@ -235,6 +266,12 @@ ODEON_API int odeon_dead_letter_purge(struct odeon_client *client, const uint64_
                                       struct odeon_dead_letters_done *ret);
 /* Runs a type again that was put into quarantine.  -EALREADY: it is not there. */
 ODEON_API int odeon_type_release(struct odeon_client *client, const char *name);
+
+/* Who holds how much memory; `by`: "user", NULL too; "client"; "port". The service counts pages
+ * for it, some milliseconds for some gigabytes, beside its other work. -EINVAL: by something
+ * else. */
+ODEON_API int odeon_memory_show(struct odeon_client *client, const char *by,
+                                struct odeon_memory **ret);
 
 ODEON_API int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                 struct odeon_list **ret); /* struct odeon_client_info */
