@@ -14,12 +14,7 @@
  *                                honest clients' p99, medians, and the ratio to the equal burner's:
  *                                exit status 1 above 1.25
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/falloc.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,38 +25,23 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "tests/hostile/raw.h"
+#include "tests/hostile/attacks.h"
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-enum {
-    RING = 1 << 16,
-    MEMORY = PORT_RING_OFFSET + RING,
-    CALLERS = 2,
-    SAMPLES_MAX = 1 << 20,
-    WORDS_A_LOOK = 4096
-};
+enum { RING = ATTACK_RING, CALLERS = 2, SAMPLES_MAX = 1 << 20 };
 
 static struct service service;
 static struct numbers bystander;
 static uint16_t number_type;
 static odeon_ref echo;
 
-/* ---- the offender, a process; what it tells lies in memory that both have ---- */
-
-struct offender {
-    _Atomic bool go, stop;
-    _Atomic uint64_t offences, answered, connects, deeds, slowest_ns;
-    _Atomic int failed; /* a line of this file */
-    uint64_t random;
-};
-typedef void (*attack_fn)(struct offender *offender, struct raw_port *port);
+/* ---- the offender (attacks.h) ---- */
 
 /* The run compares (`--compare`). It has no bystander then: one that never pauses decides by itself
  * how long the callers wait. */
@@ -75,159 +55,6 @@ static struct {
     int64_t piece_ns, period_ns; /* of the burner */
 } burning;
 
-#define OFFENDER_EXPECT(condition)                                                                 \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "offender: %s:%d: %s\n", __FILE__, __LINE__, #condition);              \
-            atomic_store(&o->failed, __LINE__);                                                    \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-static uint64_t random_word(struct offender *o)
-{
-    o->random ^= o->random << 13;
-    o->random ^= o->random >> 7;
-    o->random ^= o->random << 17;
-    return o->random;
-}
-
-static bool thrown_out(const struct raw_port *port)
-{
-    return atomic_load_explicit(&port->theirs->broken, memory_order_acquire) != PORT_OK;
-}
-
-/* All of its memory, again and again, until it is told to go. */
-static void write_words(struct offender *o, struct raw_port *port)
-{
-    volatile uint64_t *words = (volatile uint64_t *)port->mine;
-    int64_t began = time_ns(), took;
-
-    atomic_fetch_add(&o->offences, 1);
-    while (!thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed)) {
-        for (int i = 0; i < WORDS_A_LOOK; i++) {
-            uint64_t word = random_word(o);
-
-            words[word % (MEMORY / 8)] = random_word(o);
-        }
-        words[0] = random_word(o); /* the tail is one word of many */
-        atomic_fetch_add_explicit(&o->deeds, WORDS_A_LOOK + 1, memory_order_relaxed);
-        raw_port_ring(port);
-    }
-    if (!thrown_out(port))
-        return;
-    took = time_ns() - began;
-    atomic_fetch_add(&o->answered, 1);
-    if ((uint64_t)took > atomic_load(&o->slowest_ns))
-        atomic_store(&o->slowest_ns, (uint64_t)took);
-}
-
-static void good_record(struct raw_port *port, uint64_t n)
-{
-    struct envelope envelope = {
-        .to = echo, .type = number_type, .length = sizeof(struct probe_number), .behaviour = 255
-    };
-    struct probe_number number = { .n = n };
-
-    if (port->tail - atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire) >
-        RING / 2)
-        return;
-    raw_port_put(port, &envelope, &number);
-    atomic_store_explicit(&port->mine->submission_tail, port->tail, memory_order_seq_cst);
-    /* takes whatever is there: its answers are not looked at */
-    atomic_store_explicit(&port->mine->delivery_head,
-                          atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire),
-                          memory_order_release);
-}
-
-/* Pages of its memory go, while good records are posted in between. */
-static void punch_holes(struct offender *o, struct raw_port *port)
-{
-    for (uint64_t n = 0; !thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed);
-         n++) {
-        off_t page = (off_t)(random_word(o) % (MEMORY / 4096)) * 4096;
-
-        good_record(port, n);
-        raw_port_ring(port);
-        OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                  page, 4096) == 0);
-        atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
-    }
-    atomic_fetch_add(&o->offences, thrown_out(port));
-    atomic_fetch_add(&o->answered, thrown_out(port));
-}
-
-/* Every way to make either file another size, or to write the executor's. */
-static void change_sizes(struct offender *o, struct raw_port *port)
-{
-    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
-        off_t size = (off_t)(random_word(o) % (2 * MEMORY));
-
-        good_record(port, n);
-        raw_port_ring(port);
-        OFFENDER_EXPECT(size == MEMORY || ftruncate(port->client_memory, size) < 0);
-        OFFENDER_EXPECT(ftruncate(port->executor_memory, size) < 0);
-        OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_COLLAPSE_RANGE, 0, 4096) < 0);
-        OFFENDER_EXPECT(fallocate(port->executor_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                  0, 4096) < 0);
-        OFFENDER_EXPECT(fcntl(port->client_memory, F_ADD_SEALS, F_SEAL_WRITE) < 0);
-        OFFENDER_EXPECT(madvise(port->theirs, 4096, MADV_REMOVE) < 0);
-        OFFENDER_EXPECT(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, port->executor_memory, 0) ==
-                        MAP_FAILED);
-        OFFENDER_EXPECT(!thrown_out(port));
-        atomic_fetch_add_explicit(&o->deeds, 7, memory_order_relaxed);
-    }
-}
-
-/* The bell, and nothing behind it. */
-static void ring_only(struct offender *o, struct raw_port *port)
-{
-    while (!atomic_load_explicit(&o->stop, memory_order_relaxed)) {
-        raw_port_ring(port);
-        atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
-    }
-    OFFENDER_EXPECT(!thrown_out(port));
-}
-
-/* The bell is made blocking and full, and the other way round, while records come: whoever read
- *     or wrote it would stand still. */
-static void flip_flags(struct offender *o, struct raw_port *port)
-{
-    int flags = fcntl(port->doorbell, F_GETFL);
-    uint64_t full = UINT64_MAX - 1, was;
-
-    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
-        good_record(port, n);
-        OFFENDER_EXPECT(fcntl(port->doorbell, F_SETFL, flags | O_NONBLOCK) == 0);
-        was = read(port->doorbell, &was, sizeof(was)) == sizeof(was);
-        OFFENDER_EXPECT(write(port->doorbell, &full, sizeof(full)) == sizeof(full));
-        OFFENDER_EXPECT(fcntl(port->doorbell, F_SETFL, flags & ~O_NONBLOCK) == 0);
-        atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
-    }
-    OFFENDER_EXPECT(!thrown_out(port));
-}
-
-/* Waiting words that say something else at every look, and wake-ups and waits on words of
- * others. */
-static void forge_words(struct offender *o, struct raw_port *port)
-{
-    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
-        good_record(port, n);
-        raw_port_ring(port);
-        for (int i = 0; i < 64; i++) {
-            uint64_t word = random_word(o);
-
-            atomic_store_explicit(&port->mine->delivery_wait, (uint32_t)word, memory_order_relaxed);
-            atomic_store_explicit(&port->mine->room_wait, (uint32_t)(word >> 32),
-                                  memory_order_relaxed);
-        }
-        (void)syscall(SYS_futex, &port->theirs->delivery_futex, FUTEX_WAKE, 1000, NULL, NULL, 0);
-        (void)syscall(SYS_futex, &port->mine->submission_tail, FUTEX_WAKE, 1000, NULL, NULL, 0);
-        atomic_fetch_add_explicit(&o->deeds, 128, memory_order_relaxed);
-    }
-    OFFENDER_EXPECT(!thrown_out(port));
-}
-
 static int64_t own_cpu_ns(void)
 {
     struct timespec now;
@@ -240,7 +67,7 @@ static int64_t own_cpu_ns(void)
  * pieces of CPU time. */
 static void burn(struct offender *o, struct raw_port *port)
 {
-    static uint64_t words[MEMORY / 8];
+    static uint64_t words[ATTACK_MEMORY / 8];
     volatile uint64_t *at = words;
 
     (void)port;
@@ -250,10 +77,10 @@ static void burn(struct offender *o, struct raw_port *port)
 
         while (own_cpu_ns() < piece * burning.piece_ns &&
                !atomic_load_explicit(&o->stop, memory_order_relaxed))
-            for (int i = 0; i < WORDS_A_LOOK; i++) {
-                uint64_t word = random_word(o);
+            for (int i = 0; i < ATTACK_WORDS; i++) {
+                uint64_t word = offender_random(o);
 
-                at[word % (MEMORY / 8)] = random_word(o);
+                at[word % (ATTACK_MEMORY / 8)] = offender_random(o);
             }
         until = began + piece * burning.period_ns - time_ns();
         if (until > 0)
@@ -315,6 +142,8 @@ static void offender_start(attack_fn attack)
 
     memset((void *)offender, 0, sizeof(*offender));
     offender->random = 20240817;
+    offender->echo = echo;
+    offender->number_type = number_type;
     fflush(NULL);
     offender_pid = fork();
     assert_true(offender_pid >= 0);
@@ -427,7 +256,7 @@ static bool has_begun(attack_fn attack)
 {
     uint64_t connects = atomic_load(&offender->connects);
 
-    if (attack == write_words)
+    if (attack == attack_write_words)
         return atomic_load(&offender->answered) > 0 && connects > 1;
     return attack == burn || (connects > 0 && atomic_load(&offender->deeds) > 0);
 }
@@ -533,7 +362,7 @@ static double storm(const char *name, attack_fn attack, double s)
 static void test_random_words(void **state)
 {
     (void)state;
-    (void)storm("words", write_words, 5 * seconds());
+    (void)storm("words", attack_write_words, 5 * seconds());
     assert_true(atomic_load(&offender->answered) > 0 && atomic_load(&offender->connects) > 1);
     /* all offences but the one that the end of the test cut short */
     assert_in_range(atomic_load(&offender->offences) - atomic_load(&offender->answered), 0, 1);
@@ -545,35 +374,35 @@ static void test_random_words(void **state)
 static void test_holes(void **state)
 {
     (void)state;
-    (void)storm("holes", punch_holes, seconds());
+    (void)storm("holes", attack_punch_holes, seconds());
     assert_true(atomic_load(&offender->deeds) > 0);
 }
 
 static void test_sizes(void **state)
 {
     (void)state;
-    (void)storm("sizes", change_sizes, seconds());
+    (void)storm("sizes", attack_change_sizes, seconds());
     assert_int_equal(atomic_load(&offender->connects), 1);
 }
 
 static void test_doorbell(void **state)
 {
     (void)state;
-    (void)storm("doorbell", ring_only, seconds());
+    (void)storm("doorbell", attack_ring_only, seconds());
     assert_int_equal(atomic_load(&offender->connects), 1);
 }
 
 static void test_flags(void **state)
 {
     (void)state;
-    (void)storm("flags", flip_flags, seconds());
+    (void)storm("flags", attack_flip_flags, seconds());
     assert_int_equal(atomic_load(&offender->connects), 1);
 }
 
 static void test_futex_words(void **state)
 {
     (void)state;
-    (void)storm("futex", forge_words, seconds());
+    (void)storm("futex", attack_forge_words, seconds());
     assert_int_equal(atomic_load(&offender->connects), 1);
 }
 
@@ -615,7 +444,7 @@ static void compare(const char *name)
     int n = n_rounds < ROUNDS_MAX ? n_rounds : ROUNDS_MAX;
 
     for (int i = 0; i < n; i++) {
-        offended[i] = storm(name, write_words, seconds());
+        offended[i] = storm(name, attack_write_words, seconds());
         if (atomic_load(&offender->slowest_ns) > (uint64_t)SECONDS(1))
             fail_msg("an offence was answered after %.2f s",
                      (double)atomic_load(&offender->slowest_ns) / 1e9);
