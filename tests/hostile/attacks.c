@@ -26,6 +26,11 @@ bool attack_is_over(const struct raw_port *port)
     return atomic_load_explicit(&port->theirs->broken, memory_order_acquire) != PORT_OK;
 }
 
+static bool goes_on(const struct offender *o, const struct raw_port *port)
+{
+    return !attack_is_over(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed);
+}
+
 /* All of its memory, again and again, until it is told to go. */
 void attack_write_words(struct offender *o, struct raw_port *port)
 {
@@ -33,7 +38,7 @@ void attack_write_words(struct offender *o, struct raw_port *port)
     int64_t began = time_ns(), took;
 
     atomic_fetch_add(&o->offences, 1);
-    while (!attack_is_over(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed)) {
+    while (goes_on(o, port)) {
         for (int i = 0; i < ATTACK_WORDS; i++) {
             uint64_t word = offender_random(o);
 
@@ -73,8 +78,7 @@ static void good_record(const struct offender *o, struct raw_port *port, uint64_
 /* Pages of its memory go, while good records are posted in between. */
 void attack_punch_holes(struct offender *o, struct raw_port *port)
 {
-    for (uint64_t n = 0;
-         !attack_is_over(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+    for (uint64_t n = 0; goes_on(o, port); n++) {
         off_t page = (off_t)(offender_random(o) % (ATTACK_MEMORY / 4096)) * 4096;
 
         good_record(o, port, n);
@@ -90,7 +94,7 @@ void attack_punch_holes(struct offender *o, struct raw_port *port)
 /* Every way to make either file another size, or to write the executor's. */
 void attack_change_sizes(struct offender *o, struct raw_port *port)
 {
-    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+    for (uint64_t n = 0; goes_on(o, port); n++) {
         off_t size = (off_t)(offender_random(o) % (2 * ATTACK_MEMORY));
 
         good_record(o, port, n);
@@ -104,7 +108,6 @@ void attack_change_sizes(struct offender *o, struct raw_port *port)
         OFFENDER_EXPECT(madvise(port->theirs, 4096, MADV_REMOVE) < 0);
         OFFENDER_EXPECT(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, port->executor_memory, 0) ==
                         MAP_FAILED);
-        OFFENDER_EXPECT(!attack_is_over(port));
         atomic_fetch_add_explicit(&o->deeds, 7, memory_order_relaxed);
     }
 }
@@ -112,11 +115,10 @@ void attack_change_sizes(struct offender *o, struct raw_port *port)
 /* The bell, and nothing behind it. */
 void attack_ring_only(struct offender *o, struct raw_port *port)
 {
-    while (!atomic_load_explicit(&o->stop, memory_order_relaxed)) {
+    while (goes_on(o, port)) {
         raw_port_ring(port);
         atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
     }
-    OFFENDER_EXPECT(!attack_is_over(port));
 }
 
 /* The bell is made blocking and full, and the other way round, while records come: whoever read
@@ -126,7 +128,7 @@ void attack_flip_flags(struct offender *o, struct raw_port *port)
     int flags = fcntl(port->doorbell, F_GETFL);
     uint64_t full = UINT64_MAX - 1, was;
 
-    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+    for (uint64_t n = 0; goes_on(o, port); n++) {
         good_record(o, port, n);
         OFFENDER_EXPECT(fcntl(port->doorbell, F_SETFL, flags | O_NONBLOCK) == 0);
         was = read(port->doorbell, &was, sizeof(was)) == sizeof(was);
@@ -134,14 +136,13 @@ void attack_flip_flags(struct offender *o, struct raw_port *port)
         OFFENDER_EXPECT(fcntl(port->doorbell, F_SETFL, flags & ~O_NONBLOCK) == 0);
         atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
     }
-    OFFENDER_EXPECT(!attack_is_over(port));
 }
 
 /* Waiting words that say something else at every look, and wake-ups and waits on words of
  * others. */
 void attack_forge_words(struct offender *o, struct raw_port *port)
 {
-    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+    for (uint64_t n = 0; goes_on(o, port); n++) {
         good_record(o, port, n);
         raw_port_ring(port);
         for (int i = 0; i < 64; i++) {
@@ -155,5 +156,4 @@ void attack_forge_words(struct offender *o, struct raw_port *port)
         (void)syscall(SYS_futex, &port->mine->submission_tail, FUTEX_WAKE, 1000, NULL, NULL, 0);
         atomic_fetch_add_explicit(&o->deeds, 128, memory_order_relaxed);
     }
-    OFFENDER_EXPECT(!attack_is_over(port));
 }
