@@ -15,14 +15,25 @@
 
 #include <cmocka.h>
 
-struct raw raw_connect(const struct service *service)
+static int connect_only(struct raw *raw, const struct service *service)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    struct raw raw = { .fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) };
+    int r = 0;
 
-    assert_true(raw.fd >= 0);
+    *raw = (struct raw){ .fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) };
     strcpy(address.sun_path, service->socket);
-    assert_int_equal(connect(raw.fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    if (raw->fd < 0 || connect(raw->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        r = -errno;
+    if (r < 0)
+        raw_close(raw);
+    return r;
+}
+
+struct raw raw_connect(const struct service *service)
+{
+    struct raw raw;
+
+    assert_int_equal(connect_only(&raw, service), 0);
     return raw;
 }
 
@@ -110,21 +121,56 @@ void raw_expect_alive(struct raw *raw)
     raw_answer_fini(&answer);
 }
 
-void raw_hello(struct raw *raw)
+int raw_ask(struct raw *raw, Odeon__Request *request, struct raw_answer *answer)
+{
+    int r;
+
+    request->id = ++raw->last_id;
+    r = frame_send(raw->fd, &request->base, NULL, 0);
+    while (r == 0 && raw_receive(raw, answer) == 1) {
+        r = answer->reply->error;
+        if (r == 0 && answer->reply->id == request->id)
+            return 0;
+        raw_answer_fini(answer);
+        if (r < 0)
+            return r;
+    }
+    return r < 0 ? r : -ECONNRESET;
+}
+
+static int say_hello(struct raw *raw)
 {
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__Hello hello = ODEON__HELLO__INIT;
     struct raw_answer answer;
+    int r;
 
     hello.protocol = ODEON_PROTOCOL_VERSION;
     hello.name = (char[]){ "hostile" };
     request.body_case = ODEON__REQUEST__BODY_HELLO;
     request.hello = &hello;
-    raw_send(raw, &request, NULL, 0);
-    assert_int_equal(raw_receive(raw, &answer), 1);
-    assert_int_equal(answer.reply->error, 0);
+    r = raw_ask(raw, &request, &answer);
+    if (r < 0)
+        return r;
     assert_int_equal(answer.reply->body_case, ODEON__REPLY__BODY_HELLO);
     raw_answer_fini(&answer);
+    return 0;
+}
+
+void raw_hello(struct raw *raw)
+{
+    assert_int_equal(say_hello(raw), 0);
+}
+
+int raw_try(struct raw *raw, const struct service *service)
+{
+    int r = connect_only(raw, service);
+
+    if (r == 0)
+        r = say_hello(raw);
+    if (r < 0)
+        raw_close(raw);
+    return r;
 }
 
 static uint8_t *map_ring(int fd, uint64_t ring, int protection)
@@ -139,39 +185,54 @@ static uint8_t *map_ring(int fd, uint64_t ring, int protection)
     return base;
 }
 
-void raw_port_open(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
+/* What the answer gives. */
+static void take_port(struct raw_port *port, struct raw_answer *answer)
+{
+    assert_int_equal(answer->frame.n_fds, 3);
+    port->id = answer->reply->port_open->port_id;
+    port->ref = answer->reply->port_open->ref;
+    port->client_memory = frame_take_fd(&answer->frame, 0);
+    port->executor_memory = frame_take_fd(&answer->frame, 1);
+    port->doorbell = frame_take_fd(&answer->frame, 2);
+    port->mine = (struct port_client *)(void *)map_ring(port->client_memory, port->size,
+                                                        PROT_READ | PROT_WRITE);
+    port->theirs =
+        (struct port_executor *)(void *)map_ring(port->executor_memory, port->size, PROT_READ);
+    port->submission = (uint8_t *)port->mine + PORT_RING_OFFSET;
+    port->delivery = (const uint8_t *)port->theirs + PORT_RING_OFFSET;
+}
+
+int raw_port_try(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
 {
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
     struct raw_answer answer;
+    int r;
 
-    *port = (struct raw_port){ .raw = raw_connect(service), .size = ring_bytes };
-    raw_hello(&port->raw);
+    *port = (struct raw_port){ .size = ring_bytes };
+    r = raw_try(&port->raw, service);
+    if (r < 0)
+        return r;
     open.submission_bytes = open.delivery_bytes = ring_bytes;
     request.body_case = ODEON__REQUEST__BODY_PORT_OPEN;
     request.port_open = &open;
-    raw_send(&port->raw, &request, NULL, 0);
-    assert_int_equal(raw_receive(&port->raw, &answer), 1);
-    /* the executor may be restarted meanwhile */
-    while (answer.reply->id == 0 && answer.reply->event) {
-        raw_answer_fini(&answer);
-        assert_int_equal(raw_receive(&port->raw, &answer), 1);
+    /* the executor may be restarted meanwhile: events are passed over */
+    r = raw_ask(&port->raw, &request, &answer);
+    if (r < 0) {
+        raw_close(&port->raw);
+        return r;
     }
-    if (answer.reply->error)
-        fail_msg("opening a port: %s", answer.reply->text);
-    assert_int_equal(answer.frame.n_fds, 3);
-    port->id = answer.reply->port_open->port_id;
-    port->ref = answer.reply->port_open->ref;
-    port->client_memory = frame_take_fd(&answer.frame, 0);
-    port->executor_memory = frame_take_fd(&answer.frame, 1);
-    port->doorbell = frame_take_fd(&answer.frame, 2);
+    take_port(port, &answer);
     raw_answer_fini(&answer);
-    port->mine = (struct port_client *)(void *)map_ring(port->client_memory, ring_bytes,
-                                                        PROT_READ | PROT_WRITE);
-    port->theirs =
-        (struct port_executor *)(void *)map_ring(port->executor_memory, ring_bytes, PROT_READ);
-    port->submission = (uint8_t *)port->mine + PORT_RING_OFFSET;
-    port->delivery = (const uint8_t *)port->theirs + PORT_RING_OFFSET;
+    return 0;
+}
+
+void raw_port_open(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
+{
+    int r = raw_port_try(port, service, ring_bytes);
+
+    if (r < 0)
+        fail_msg("opening a port: %d", r);
 }
 
 void raw_port_close(struct raw_port *port)

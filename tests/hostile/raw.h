@@ -28,6 +28,8 @@ struct raw_answer {
 
 struct raw raw_connect(const struct service *service);
 void raw_hello(struct raw *raw);
+/* Connects and says hello, where the service may refuse that: 0, or a negative errno. */
+int raw_try(struct raw *raw, const struct service *service);
 void raw_close(struct raw *raw);
 
 /* Gives the request the next id. */
@@ -36,6 +38,9 @@ void raw_send_bytes(struct raw *raw, const void *data, size_t size);
 /* 1: a record; 0: the service has closed the connection. Nothing within the test's patience fails
  * the test. */
 int raw_receive(struct raw *raw, struct raw_answer *answer);
+/* Sends, and waits for the answer, which is the caller's: 0. Otherwise there is none: the error that
+ * was answered, or that of a connection that has been ended. Events are passed over. */
+int raw_ask(struct raw *raw, Odeon__Request *request, struct raw_answer *ret_answer);
 void raw_answer_fini(struct raw_answer *answer);
 /* The answer to the last request has this error, and `text` is in its text. */
 void raw_expect_error(struct raw *raw, uint64_t id, int error, const char *text);
@@ -58,6 +63,8 @@ struct raw_port {
 };
 
 void raw_port_open(struct raw_port *port, const struct service *service, uint64_t ring_bytes);
+/* 0, or a negative errno: the service refuses it, or has ended the connection. */
+int raw_port_try(struct raw_port *port, const struct service *service, uint64_t ring_bytes);
 void raw_port_close(struct raw_port *port); /* with its connection */
 /* A record as it is given, `bytes` of payload of its length. */
 void raw_port_put(struct raw_port *port, const struct envelope *envelope, const void *payload);
