@@ -38,8 +38,8 @@ void raw_send_bytes(struct raw *raw, const void *data, size_t size);
 /* 1: a record; 0: the service has closed the connection. Nothing within the test's patience fails
  * the test. */
 int raw_receive(struct raw *raw, struct raw_answer *answer);
-/* Sends, and waits for the answer, which is the caller's: 0. Otherwise there is none: the error that
- * was answered, or that of a connection that has been ended. Events are passed over. */
+/* Sends, and waits for the answer, which is the caller's: 0. Otherwise there is none: the error
+ * that was answered, or that of a connection that has been ended. Events are passed over. */
 int raw_ask(struct raw *raw, Odeon__Request *request, struct raw_answer *ret_answer);
 void raw_answer_fini(struct raw_answer *answer);
 /* The answer to the last request has this error, and `text` is in its text. */

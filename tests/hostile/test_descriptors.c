@@ -27,6 +27,7 @@
 #include "daemon/common/frame.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
+#include "tests/hostile/place.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
@@ -37,36 +38,14 @@ static const struct user owner = { 41010, 41010, 0 }, attacker = { 41001, 41001,
                          innocent = { 41002, 41002, 0 };
 static struct service service;
 
-static unsigned long unit_descriptors(void)
-{
-    FILE *unit = fopen(TEST_UNIT, "r");
-    char line[512];
-    unsigned long n = 0;
-
-    assert_non_null(unit);
-    while (n == 0 && fgets(line, sizeof(line), unit))
-        if (strncmp(line, "LimitNOFILE=", 12) == 0)
-            n = strtoul(line + 12, NULL, 10);
-    fclose(unit);
-    assert_true(n > 0);
-    return n;
-}
-
 static void start(void)
 {
-    char path[96];
-
     if (!user_can_change()) {
         print_message("# skipped: other users can be played by root alone\n");
         skip();
     }
     service_make_dir(&service);
-    service.uid = owner.uid;
-    service.descriptors = unit_descriptors();
-    assert_int_equal(chmod(service.dir, 0755), 0);
-    assert_int_equal(chown(service.dir, owner.uid, owner.gid), 0);
-    snprintf(path, sizeof(path), "%s/conf", service.dir);
-    assert_int_equal(chown(path, owner.uid, owner.gid), 0);
+    place_under_unit(&service, owner);
     service_spawn(&service,
                   (const char *const[]){ SMALL_SERVICE, "--set", "socket-mode=0666", "--set",
                                          "role-post=*", "--plugin", TEST_PROBE, NULL });
@@ -311,7 +290,7 @@ static uint64_t attackers_descriptors(void)
 /* Its user has as many as it may, and that is said; afterwards it has none. */
 static void expect_charged(struct holder *holder, bool connected)
 {
-    uint64_t limit = unit_descriptors() / 16;
+    uint64_t limit = place_unit_descriptors() / 16;
 
     assert_true(service_log_has(&service, "is refused a port: its user's quota-descriptors"));
     user_expects(&service, attacker, open_port, NULL, -EDQUOT, "quota-descriptors");

@@ -60,6 +60,8 @@ static void memory_group_move_to(const char *folder)
 
 void memory_group_enter(void)
 {
+    if (!memory_group[0])
+        return;
     memory_group_move_to(memory_group);
 }
 
@@ -67,6 +69,8 @@ void memory_group_leave(void)
 {
     char above[sizeof(memory_group)];
 
+    if (!memory_group[0])
+        return;
     snprintf(above, sizeof(above), "%s", memory_group);
     *strrchr(above, '/') = '\0';
     memory_group_move_to(above);
@@ -79,6 +83,8 @@ uint64_t memory_group_touched(void)
     unsigned long long bytes, sum = 0;
     FILE *f;
 
+    if (!memory_group[0])
+        return 0;
     snprintf(path, sizeof(path), "%s/memory.stat", memory_group);
     f = fopen(path, "re");
     assert_non_null(f);

@@ -12,6 +12,7 @@
 
 /* `bytes`: what it may have, as the kernel takes it ("150M").  False: nobody makes one here. */
 bool memory_group_make(const char *bytes);
+/* The caller, and who is forked then.  Without a group nothing happens, and nothing is counted. */
 void memory_group_enter(void);
 /* Back into the group above. */
 void memory_group_leave(void);
