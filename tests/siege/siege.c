@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The siege (siege.h): all attacks at once, from three users, against a service with default
+ * settings under the limits of its unit and in 512 MB; beside them honest clients of a fourth user,
+ * and root.
+ *
+ *   siege [--seconds N] [--rounds N] [--strict] [--only NAMES] [--without NAMES]
+ *
+ * N seconds of it (default 60), in so many rounds (1). Behind each, burners take the attackers'
+ * place, which use as much processor time and nothing else, for a quarter of the time. --strict:
+ * the honest calls' p99 may be at most 1.5 times that beside the burners, medians; otherwise both
+ * are printed. What must come is waited for: no time of the clock fails anything else.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "tests/hostile/place.h"
+#include "tests/run/sanitized.h"
+#include "tests/siege/honest.h"
+#include "tests/siege/root.h"
+#include "tests/system/memory_group.h"
+#include "tests/system/probe.h"
+
+enum {
+    ROUNDS_MAX = 64,
+    CALLS_LEAST = 100,
+    ROOT_ROUNDS_LEAST = 3,
+    KEPT_MAX = 8,
+    ANSWERS_A_WAIT = 100,
+    TWICE = 2
+};
+
+static const struct user owner = { 41010, 41010, 0 };
+static double seconds = 60;
+static int n_rounds = 1;
+static bool strict;
+
+static struct service service;
+static struct besieger *besiegers, *burners;
+static unsigned n_besiegers;
+static struct honest *honest;
+static struct root root;
+static odeon_ref kept[KEPT_MAX];
+static unsigned n_kept;
+
+static const char *without = "", *only = ""; /* names of attacks, between commas */
+
+static bool is_among(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = names; (at = strstr(at, name)) != NULL; at += n)
+        if ((at == names || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* ---- the service, and who is there before anybody attacks */
+
+static odeon_ref keep(odeon_ref ref)
+{
+    assert_true(n_kept < KEPT_MAX);
+    kept[n_kept++] = ref;
+    return ref;
+}
+
+static odeon_ref spawn_logged(struct odeon_client *client, const char *type)
+{
+    struct probe_log log = { 0 };
+
+    snprintf(log.path, sizeof(log.path), "%s/runs", service.dir);
+    return keep(spawn(client, type, NULL, &log, sizeof(log)));
+}
+
+static void make_field(void)
+{
+    struct odeon_client *client = service_connect(&service, "root");
+    odeon_ref found;
+
+    n_kept = 0;
+    field = (struct field){ .service = &service };
+    field.echo = keep(spawn(client, "probe_echo", NULL, NULL, 0));
+    field.ledger = keep(spawn(client, "probe_ledger", NULL, NULL, 0));
+    field.slow = keep(spawn(client, "probe_ledger", NULL, NULL, 0));
+    field.stall = spawn_logged(client, "probe_stall");
+    field.dead = spawn(client, "probe_echo", "dead", NULL, 0);
+    field.number_type = message_id(client, odeon_message_of(probe_number));
+    field.block_type = message_id(client, odeon_message_of(probe_block));
+    field.work_type = message_id(client, odeon_message_of(probe_work));
+    field.flood_type = message_id(client, odeon_message_of(probe_flood));
+    assert_int_equal(odeon_actor_stop(client, field.dead, ODEON_DELETE), 0);
+    assert_true(wait_until(odeon_actor_find(client, "dead", &found) < 0));
+    honest->service = &service;
+    honest->number_type = field.number_type;
+    honest->echo = keep(spawn(client, "probe_echo", NULL, NULL, 0));
+    honest->relay = keep(spawn(client, "probe_relay", NULL, &honest->echo, sizeof(honest->echo)));
+    odeon_client_disconnect(client);
+}
+
+/* What is a sanitizer's own memory is no part of a bound. */
+static int begin(void **state)
+{
+    (void)state;
+    if (!user_can_change())
+        return 0;
+    if (!SANITIZED && !memory_group_make("512M"))
+        return 0;
+    honest = honest_make();
+    besiegers = besiegers_make();
+    burners = besiegers_make();
+    service_make_dir(&service);
+    place_under_unit(&service, owner);
+    memory_group_enter();
+    service_spawn(&service, (const char *const[]){ "--set", "socket-mode=0666", "--set",
+                                                   "role-post=*", "--set", "role-register=41004",
+                                                   "--plugin", TEST_PROBE, NULL });
+    memory_group_leave();
+    service_wait_ready(&service);
+    make_field();
+    root = (struct root){ .service = &service, .random = 20240817 };
+    return 0;
+}
+
+static void skip_without(void)
+{
+    if (service.pid > 0)
+        return;
+    print_message("# skipped: %s\n", user_can_change() ? "no memory group can be made here"
+                                                       : "other users can be played by root alone");
+    skip();
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; besiegers && i < BESIEGERS_MAX; i++) {
+        besieger_kill(&besiegers[i]);
+        besieger_kill(&burners[i]);
+    }
+    if (honest && honest->pid > 0)
+        user_kill(honest->pid);
+    service_end(&service);
+    memory_group_end();
+    return 0;
+}
+
+/* ---- a round */
+
+static void watch(const struct besieger *all)
+{
+    for (unsigned i = 0; i < n_besiegers; i++)
+        besieger_expect_alive(&all[i]);
+    honest_expect_right(honest);
+}
+
+/* What says whether it has come far enough. */
+struct progress {
+    uint64_t numbers, calls, visits, rounds;
+};
+
+static struct progress progress_now(void)
+{
+    return (struct progress){ .numbers = atomic_load(&honest->numbers),
+                              .calls = atomic_load(&honest->calls),
+                              .visits = atomic_load(&honest->visits),
+                              .rounds = root.rounds };
+}
+
+static bool is_far_enough(const struct progress *since, const struct besieger *attacking)
+{
+    struct progress now = progress_now();
+
+    for (unsigned i = 0; attacking && i < n_besiegers; i++)
+        if (atomic_load(&attacking[i].offender.deeds) == 0)
+            return false;
+    return now.numbers >= since->numbers + CALLS_LEAST && now.calls >= since->calls + CALLS_LEAST &&
+           now.visits > since->visits && now.rounds >= since->rounds + ROOT_ROUNDS_LEAST;
+}
+
+/* For the time, and on a slow machine for longer; root asks all the while. */
+static void let_it_run(const struct besieger *all, bool attacking, double s)
+{
+    int64_t begin = time_ns(), end = begin + (int64_t)(s * 1e9), last = end + PATIENCE_NS;
+    struct progress since = progress_now();
+
+    while (time_ns() < end || !is_far_enough(&since, attacking ? all : NULL)) {
+        root_round(&root);
+        watch(all);
+        if (time_ns() < last)
+            continue;
+        for (unsigned i = 0; attacking && i < n_besiegers; i++)
+            if (atomic_load(&all[i].offender.deeds) == 0)
+                fail_msg("%s never got to attack: %llu refusals, the last %d", all[i].assault.name,
+                         (unsigned long long)atomic_load(&all[i].refused),
+                         atomic_load(&all[i].last_error));
+        fail_msg("the honest clients do not get on");
+    }
+}
+
+struct outcome_of_round {
+    double p99_us, p999_us;
+    uint64_t calls, rounds;
+    double cpu_s;
+    int64_t wall_ns;
+};
+
+static struct outcome_of_round run(struct besieger *all, bool attacking, double s)
+{
+    static uint64_t before[HONEST_TIMES];
+    uint64_t calls = atomic_load(&honest->calls), rounds = root.rounds;
+    int64_t begin = time_ns();
+    struct outcome_of_round o = { 0 };
+
+    honest_copy_times(honest, before);
+    let_it_run(all, attacking, s);
+    o.p99_us = honest_quantile_us(honest, before, 0.99);
+    o.p999_us = honest_quantile_us(honest, before, 0.999);
+    o.calls = atomic_load(&honest->calls) - calls;
+    o.rounds = root.rounds - rounds;
+    o.wall_ns = time_ns() - begin;
+    for (unsigned i = 0; i < n_besiegers; i++)
+        besieger_tell_stop(&all[i]);
+    for (unsigned i = 0; i < n_besiegers; i++) {
+        besieger_end(&all[i]);
+        o.cpu_s += (double)all[i].cpu_ns / 1e9;
+    }
+    honest_expect_right(honest);
+    return o;
+}
+
+static void print_outcome(const char *beside, const struct outcome_of_round *o)
+{
+    double s = (double)o->wall_ns / 1e9;
+
+    printf("# bench=siege beside=%s seconds=%.1f honest_p99_us=%.0f honest_p999_us=%.0f "
+           "honest_calls_s=%.0f root_rounds_s=%.1f cpu=%.2f\n",
+           beside, s, o->p99_us, o->p999_us, (double)o->calls / s, (double)o->rounds / s,
+           o->cpu_s / s);
+    fflush(stdout);
+}
+
+static void print_besiegers(void)
+{
+    for (unsigned i = 0; i < n_besiegers; i++) {
+        const struct besieger *b = &besiegers[i];
+
+        printf("# bench=siege_attack attack=%s user=%u deeds=%llu connects=%llu refused=%llu "
+               "ended=%llu cpu_s=%.2f sleeps=%llu\n",
+               b->assault.name, attackers[b->assault.who].uid,
+               (unsigned long long)atomic_load(&b->offender.deeds),
+               (unsigned long long)atomic_load(&b->offender.connects),
+               (unsigned long long)atomic_load(&b->refused),
+               (unsigned long long)atomic_load(&b->ended), (double)b->cpu_ns / 1e9,
+               (unsigned long long)b->sleeps);
+    }
+}
+
+/* What attackers have posted is still run, and is nobody's but theirs. */
+static void wait_for_drained_ports(uint32_t ports)
+{
+    if (!wait_until(service_state(&service).ports <= ports))
+        fail_msg("there are still %u ports, of %u", service_state(&service).ports, ports);
+}
+
+static struct outcome_of_round besiege(double s)
+{
+    struct outcome_of_round o;
+
+    n_besiegers = 0;
+    for (unsigned i = 0; i < n_assaults; i++)
+        if ((!*only || is_among(only, assaults[i].name)) && !is_among(without, assaults[i].name))
+            besieger_begin(&besiegers[n_besiegers++], &assaults[i], false);
+    o = run(besiegers, true, s);
+    print_outcome("siege", &o);
+    return o;
+}
+
+static struct outcome_of_round burn(int64_t wall_ns, double s)
+{
+    struct outcome_of_round o;
+
+    for (unsigned i = 0; i < n_besiegers; i++)
+        besieger_begin_burner(&burners[i], &besiegers[i], wall_ns);
+    o = run(burners, false, s);
+    print_outcome("burners", &o);
+    return o;
+}
+
+/* ---- what must hold behind it */
+
+/* Each attacker by its user, and nobody of the innocent one's. */
+static void expect_named(void)
+{
+    static const char *const reproaches[] = { "refused",   "is closed",    "listened to",
+                                              "thrown",    "disconnected", "more slowly",
+                                              "no request" };
+    char *log = service_read_log(&service), who[32], *rest = log;
+
+    for (int i = 0; i < ATTACKERS; i++) {
+        snprintf(who, sizeof(who), "user %u", attackers[i].uid);
+        if (!strstr(log, who))
+            fail_msg("the log does not name %s", who);
+    }
+    snprintf(who, sizeof(who), "user %u", innocent.uid);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+        for (size_t i = 0; strstr(line, who) && i < sizeof(reproaches) / sizeof(*reproaches); i++)
+            if (strstr(line, reproaches[i]))
+                fail_msg("the log blames the innocent: %s", line);
+    free(log);
+}
+
+static uint64_t answers(void)
+{
+    uint64_t n = root.requests;
+
+    for (unsigned i = 0; i < n_besiegers; i++)
+        n += atomic_load(&besiegers[i].refused) + atomic_load(&besiegers[i].offender.connects);
+    return n;
+}
+
+/* A control thread that waited for what clients ask, or for ports that end, would do so thousands
+ * of times, once for each. What is left are looks at handlers whose thread has no processor just
+ * then (docs/engine/control.md), on a machine where everybody wants one. */
+static void expect_no_waits(uint64_t waits_before)
+{
+    struct odeon_client *client = service_connect(&service, "root");
+    struct odeon_status *status = NULL;
+
+    assert_int_equal(odeon_service_status(client, &status), 0);
+    printf("# bench=siege_turns control_waits=%llu control_turn_longest_us=%llu work=\"%s\" "
+           "supervisor_turn_longest_us=%llu work=\"%s\"\n",
+           (unsigned long long)(status->control_waits - waits_before),
+           (unsigned long long)status->control_turn_longest_ns / 1000, status->control_turn_work,
+           (unsigned long long)status->supervisor_turn_longest_ns / 1000,
+           status->supervisor_turn_work);
+    fflush(stdout);
+    assert_true((status->control_waits - waits_before) * ANSWERS_A_WAIT <= answers());
+    assert_int_equal(status->executor_restarts, 0);
+    odeon_result_free(status);
+    odeon_client_disconnect(client);
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof(*values), compare_double);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void test_siege(void **state)
+{
+    double besieged[ROUNDS_MAX], burnt[ROUNDS_MAX], ratio, s = seconds / n_rounds;
+    struct base_line before;
+    uint64_t waits;
+
+    (void)state;
+    skip_without();
+    honest_begin(honest);
+    assert_true(wait_until(atomic_load(&honest->numbers) > CALLS_LEAST &&
+                           atomic_load(&honest->calls) > CALLS_LEAST));
+    root_round(&root);
+    before = base_line_take(&service);
+    waits = service_figure(&service, "control_waits");
+    for (int i = 0; i < n_rounds; i++) {
+        struct outcome_of_round o = besiege(s);
+
+        besieged[i] = o.p99_us;
+        wait_for_drained_ports(before.ports);
+        burnt[i] = burn(o.wall_ns, s / 4).p99_us;
+    }
+    print_besiegers();
+    ratio = median(besieged, n_rounds) / median(burnt, n_rounds);
+    printf("# bench=siege_compared rounds=%d siege_p99_us=%.0f burners_p99_us=%.0f ratio=%.2f "
+           "root_requests=%llu kicked=%llu numbers=%llu\n",
+           n_rounds, median(besieged, n_rounds), median(burnt, n_rounds), ratio,
+           (unsigned long long)root.requests, (unsigned long long)root.kicked,
+           (unsigned long long)atomic_load(&honest->numbers));
+    expect_no_waits(waits);
+    (void)root_stop_actors(&root, kept, n_kept);
+    root_use_queues(&root);
+    base_line_expect(&service, &before);
+    base_line_expect_accounts(&service);
+    honest_end(honest);
+    expect_named();
+    if (strict && ratio > 1.5)
+        fail_msg("honest calls' p99 is %.2f times that beside equal burners", ratio);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+}
+
+/* ---- root, when attackers have all that they can get, and keep it */
+
+static bool all_full(void)
+{
+    for (unsigned i = 0; i < n_besiegers; i++)
+        if (!atomic_load(&besiegers[i].full))
+            return false;
+    return true;
+}
+
+/* The assaults that hold something, as many of each; those that come last in the table, connections
+ * without end, when the others have what they get. */
+static void take_all(void)
+{
+    bool crowds = false;
+
+    n_besiegers = 0;
+    for (unsigned i = 0; i < n_assaults; i++) {
+        if (!assaults[i].holds)
+            continue;
+        if (assaults[i].act == act_crowd && !crowds) {
+            crowds = true;
+            if (!wait_until(all_full()))
+                fail_msg("not all of what there is could be taken");
+        }
+        for (int k = 0; k < (crowds ? 1 : TWICE); k++)
+            besieger_begin(&besiegers[n_besiegers++], &assaults[i], true);
+    }
+    if (!wait_until(all_full()))
+        fail_msg("not all connections could be taken");
+}
+
+static void test_root_when_all_is_used_up(void **state)
+{
+    unsigned kicked;
+
+    (void)state;
+    skip_without();
+    honest_begin(honest);
+    take_all();
+    for (int i = 0; i < ROOT_ROUNDS_LEAST; i++) {
+        root_round(&root);
+        watch(besiegers);
+    }
+    kicked = root_kick_all(&root);
+    print_message("# %u clients were kicked\n", kicked);
+    assert_true(kicked > 0);
+    honest_end(honest);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_siege, begin, end),
+        cmocka_unit_test_setup_teardown(test_root_when_all_is_used_up, begin, end),
+    };
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+            seconds = atof(argv[++i]);
+        else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+            n_rounds = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc)
+            without = argv[++i];
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
+        else if (strcmp(argv[i], "--strict") == 0)
+            strict = true;
+        else
+            return 2;
+    }
+    if (seconds <= 0 || n_rounds < 1 || n_rounds > ROUNDS_MAX)
+        return 2;
+    return cmocka_run_group_tests_name("siege", tests, NULL, NULL);
+}
