@@ -7,7 +7,7 @@
 #   --minutes N  so long (default 10), in five rounds; behind each, processes that burn as much
 #                processor time take the attackers' place for a quarter of its time, and the honest
 #                calls' p99 may be at most 1.5 times that beside those, medians
-#   --seconds N  so long, in one round, as in the test run: the figures are printed
+#   --seconds N  so long, in one round: the figures are printed
 #   --build DIR  a build directory (default build/release)
 #
 # Needs root, for the users and for a memory group of 512 MB; without, it is skipped. Best on a
