@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad clients on the control connection: each gets a clear answer, and a bystander's traffic goes
  * on. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -376,29 +375,14 @@ static void test_bad_port_requests(void **state)
     raw_close(&raw);
 }
 
-static unsigned count_descriptors(pid_t pid)
-{
-    char path[64];
-    unsigned n = 0;
-    DIR *entries;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    entries = opendir(path);
-    assert_non_null(entries);
-    while (readdir(entries))
-        n++;
-    closedir(entries);
-    return n;
-}
-
 /* Ports of earlier tests may still be on their way out. */
 static unsigned count_settled_descriptors(pid_t pid)
 {
     unsigned n;
 
     do
-        n = count_descriptors(pid);
-    while (wait_until_within(1, count_descriptors(pid) != n));
+        n = process_descriptors(pid);
+    while (wait_until_within(1, process_descriptors(pid) != n));
     return n;
 }
 
@@ -422,7 +406,7 @@ static void test_descriptors_that_nobody_asked_for(void **state)
             raw_expect_error(&raw, raw.last_id, -EINVAL, "takes 0");
         }
     raw_expect_alive(&raw);
-    assert_true(wait_until(count_descriptors(service.pid) <= before)); /* none was kept */
+    assert_true(wait_until(process_descriptors(service.pid) <= before)); /* none was kept */
     /* more than a frame can have */
     union {
         struct cmsghdr header;
@@ -443,7 +427,7 @@ static void test_descriptors_that_nobody_asked_for(void **state)
     raw_expect_error(&raw, 0, -EPROTO, "descriptors");
     raw_expect_end(&raw);
     raw_close(&raw);
-    assert_true(wait_until(count_descriptors(service.pid) <= before - 1));
+    assert_true(wait_until(process_descriptors(service.pid) <= before - 1));
     close(null);
 }
 

@@ -42,24 +42,11 @@ static uint32_t block_type, work_type, flood_type, number_type;
 
 static void start(const char *const *more)
 {
-    /* by time (test_fair.c) far less may wait */
-    const char *arguments[24] = { SMALL_SERVICE, "--set", "socket-mode=0666",   "--set",
-                                  "role-post=*", "--set", "quota-waiting-ms=0", "--plugin",
-                                  TEST_PROBE };
-    size_t n = 0;
-
     if (!user_can_change()) {
         print_message("# skipped: other users can be played by root alone\n");
         skip();
     }
-    while (arguments[n])
-        n++;
-    while (*more)
-        arguments[n++] = *more++;
-    service_make_dir(&service);
-    assert_int_equal(chmod(service.dir, 0755), 0);
-    service_spawn(&service, arguments);
-    service_wait_ready(&service);
+    service_start_for_users(&service, more);
     struct odeon_client *root = service_connect(&service, "root");
     victim = spawn(root, "probe_ledger", "victim", NULL, 0);
     asked = spawn(root, "probe_echo", "asked", NULL, 0);

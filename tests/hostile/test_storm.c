@@ -424,19 +424,6 @@ static double storm_full_burner(double s)
     return storm("full_burner", burn, s);
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof(*values), compare_double);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 static void compare(const char *name)
 {
     enum { ROUNDS_MAX = 64 };
@@ -451,10 +438,10 @@ static void compare(const char *name)
         burnt[i] = storm_equal_burner(seconds());
         full[i] = storm_full_burner(seconds());
     }
-    ratio = median(offended, n) / median(burnt, n);
+    ratio = median_of(offended, n) / median_of(burnt, n);
     printf("# bench=storm_compared attack=%s rounds=%d offender_p99_us=%.0f burner_p99_us=%.0f "
            "full_burner_p99_us=%.0f ratio=%.2f\n",
-           name, n, median(offended, n), median(burnt, n), median(full, n), ratio);
+           name, n, median_of(offended, n), median_of(burnt, n), median_of(full, n), ratio);
     if (ratio > 1.25)
         fail_msg("honest clients' p99 is %.2f times that beside an equal burner: at most 1.25 is "
                  "promised",

@@ -8,7 +8,6 @@
  * a time. What waits, rings and answers would be some hundred MiB more, if they were not given
  * back.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,21 +28,6 @@ enum {
     /* an allocator has pages that it does not use: at most what answers had, quota-answer-bytes */
     ANONYMOUS_SLACK_KIB = 16 * MIB_KIB,
 };
-
-static unsigned count_descriptors(pid_t pid)
-{
-    char path[64];
-    unsigned n = 0;
-    DIR *dir;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    dir = opendir(path);
-    assert_non_null(dir);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
 
 static void read_memory(pid_t pid, unsigned long *ret_anonymous, unsigned long *ret_shared)
 {
@@ -74,7 +58,7 @@ struct base_line base_line_take(struct service *service)
     line.workers = status->workers;
     odeon_result_free(status);
     for (int i = 0; i < 2; i++) {
-        line.descriptors[i] = count_descriptors(pids[i]);
+        line.descriptors[i] = process_descriptors(pids[i]);
         line.shared_kib = 0; /* of the executor, which comes last */
         read_memory(pids[i], &line.anonymous_kib[i], &line.shared_kib);
     }

@@ -346,19 +346,6 @@ static void expect_no_waits(uint64_t waits_before)
     odeon_client_disconnect(client);
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof(*values), compare_double);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 static void test_siege(void **state)
 {
     double besieged[ROUNDS_MAX], burnt[ROUNDS_MAX], ratio, s = seconds / n_rounds;
@@ -381,10 +368,10 @@ static void test_siege(void **state)
         burnt[i] = burn(o.wall_ns, s / 4).p99_us;
     }
     print_besiegers();
-    ratio = median(besieged, n_rounds) / median(burnt, n_rounds);
+    ratio = median_of(besieged, n_rounds) / median_of(burnt, n_rounds);
     printf("# bench=siege_compared rounds=%d siege_p99_us=%.0f burners_p99_us=%.0f ratio=%.2f "
            "root_requests=%llu kicked=%llu numbers=%llu\n",
-           n_rounds, median(besieged, n_rounds), median(burnt, n_rounds), ratio,
+           n_rounds, median_of(besieged, n_rounds), median_of(burnt, n_rounds), ratio,
            (unsigned long long)root.requests, (unsigned long long)root.kicked,
            (unsigned long long)atomic_load(&honest->numbers));
     expect_no_waits(waits);
@@ -409,6 +396,17 @@ static bool all_full(void)
     return true;
 }
 
+static void expect_all_full(void)
+{
+    if (wait_until(all_full()))
+        return;
+    for (unsigned i = 0; i < n_besiegers; i++)
+        if (!atomic_load(&besiegers[i].full))
+            print_message("# %s of user %u has not all that it can get\n",
+                          besiegers[i].assault.name, attackers[besiegers[i].assault.who].uid);
+    fail_msg("not all of what there is could be taken");
+}
+
 /* The assaults that hold something, as many of each; those that come last in the table, connections
  * without end, when the others have what they get. */
 static void take_all(void)
@@ -421,14 +419,12 @@ static void take_all(void)
             continue;
         if (assaults[i].act == act_crowd && !crowds) {
             crowds = true;
-            if (!wait_until(all_full()))
-                fail_msg("not all of what there is could be taken");
+            expect_all_full();
         }
         for (int k = 0; k < (crowds ? 1 : TWICE); k++)
             besieger_begin(&besiegers[n_besiegers++], &assaults[i], true);
     }
-    if (!wait_until(all_full()))
-        fail_msg("not all connections could be taken");
+    expect_all_full();
 }
 
 static void test_root_when_all_is_used_up(void **state)

@@ -518,3 +518,31 @@ void process_stop(pid_t pid)
     assert_int_equal(kill(pid, SIGSTOP), 0);
     assert_true(wait_until(all_threads_stand(pid)));
 }
+
+unsigned process_descriptors(pid_t pid)
+{
+    char path[64];
+    unsigned n = 0;
+    DIR *entries;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    entries = opendir(path);
+    assert_non_null(entries);
+    while (readdir(entries))
+        n++;
+    closedir(entries);
+    return n;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+double median_of(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof(*values), compare_double);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}

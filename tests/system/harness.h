@@ -124,3 +124,7 @@ uint64_t process_cpu_ns(pid_t pid); /* that it has used; 0: no such process */
 bool process_lives(pid_t pid);
 /* All its threads stand still after a SIGSTOP. */
 void process_stop(pid_t pid);
+unsigned process_descriptors(pid_t pid); /* that it has open, and two more */
+
+/* Sorts them. */
+double median_of(double *values, int n);

@@ -32,23 +32,6 @@ static struct service service;
 static uint32_t block_type, work_type;
 static odeon_ref busy;
 
-static void start(const char *const *more)
-{
-    const char *arguments[24] = { SMALL_SERVICE, "--set", "socket-mode=0666",   "--set",
-                                  "role-post=*", "--set", "quota-waiting-ms=0", "--plugin",
-                                  TEST_PROBE };
-    size_t n = 0;
-
-    while (arguments[n])
-        n++;
-    while (*more)
-        arguments[n++] = *more++;
-    service_make_dir(&service);
-    assert_int_equal(chmod(service.dir, 0755), 0);
-    service_spawn(&service, arguments);
-    service_wait_ready(&service);
-}
-
 static struct odeon_client *begin_root(void)
 {
     struct odeon_client *root = service_connect(&service, "root");
@@ -125,7 +108,7 @@ static void test_the_sum_is_the_kernels(void **state)
         skip();
     }
     memory_group_enter();
-    start((const char *const[]){ NULL });
+    service_start_for_users(&service, (const char *const[]){ NULL });
     memory_group_leave();
     struct odeon_client *root = begin_root();
     struct odeon_port *port = port_open_or_fail(root, 4 * MIB, 4 * MIB, false);
@@ -188,7 +171,7 @@ static void test_by_user_client_port(void **state)
         print_message("# skipped: other users can be played by root alone\n");
         skip();
     }
-    start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
+    service_start_for_users(&service, (const char *const[]){ "--set", "waiting-bytes=16M", NULL });
     struct odeon_client *root = begin_root();
     pid_t child = user_begin(&service, holder, hold);
     assert_true(wait_until(holder_waits(root)));
@@ -213,7 +196,7 @@ static void test_refused(void **state)
     char output[8192];
 
     (void)state;
-    start((const char *const[]){ NULL });
+    service_start_for_users(&service, (const char *const[]){ NULL });
     struct odeon_client *root = begin_root();
     assert_int_equal(odeon_memory_show(root, "weight", &memory), -EINVAL);
     assert_non_null(strstr(odeon_error_text(), "by user, by client or by port"));
@@ -244,7 +227,7 @@ static bool told_without_executor(struct odeon_client *root)
 static void test_while_the_executor_is_down(void **state)
 {
     (void)state;
-    start((const char *const[]){ NULL });
+    service_start_for_users(&service, (const char *const[]){ NULL });
     struct odeon_client *root = begin_root();
     assert_true(wait_until(told_without_executor(root)));
     odeon_client_disconnect(root);
@@ -272,7 +255,7 @@ static void test_many_ask_at_once(void **state)
         print_message("# skipped: other users can be played by root alone\n");
         skip();
     }
-    start((const char *const[]){ "--set", "role-observe=*", NULL });
+    service_start_for_users(&service, (const char *const[]){ "--set", "role-observe=*", NULL });
     struct odeon_client *root = begin_root();
     for (unsigned i = 0; i < ASKERS; i++)
         children[i] = user_begin(&service, holder, ask);

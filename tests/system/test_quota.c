@@ -5,7 +5,6 @@
  * Quotas bind all here, so that the tests' own user is one that they bind; clients are connections
  * of this process.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -464,21 +463,6 @@ static void test_the_last_places_are_for_administrators(void **state)
     }
 }
 
-static unsigned count_descriptors(pid_t pid)
-{
-    char path[64];
-    unsigned n = 0;
-    DIR *dir;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    dir = opendir(path);
-    assert_non_null(dir);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
-
 /* Sends descriptors until it may not any more; how many records went. */
 static int flood_descriptors(struct odeon_client *client, void *argument)
 {
@@ -515,14 +499,14 @@ static void test_descriptors_are_not_taken(void **state)
     start_for_everybody("quota-clients=8");
     root = service_connect(&service, "root");
     assert_true(wait_until(service_state(&service).clients == 1));
-    before = count_descriptors(service.pid);
+    before = process_descriptors(service.pid);
     outcome = user_does(&service, somebody, flood_descriptors, NULL);
     assert_true(outcome.connected);
     print_message("# %d of 10000 records with descriptors could be sent\n", outcome.r);
     assert_true(wait_until(service_state(&service).clients == 1));
     assert_true(
         /* fewer: the harness's own was being closed then */
-        wait_until(count_descriptors(service.pid) <= before));
+        wait_until(process_descriptors(service.pid) <= before));
     odeon_client_disconnect(root);
 }
 

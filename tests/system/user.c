@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,23 @@ bool user_can_change(void)
     if (pid == 0)
         _exit(user_become((struct user){ .uid = 41001, .gid = 41001, .group = 41900 }) ? 0 : 1);
     return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+void service_start_for_users(struct service *service, const char *const *more)
+{
+    const char *arguments[24] = { SMALL_SERVICE, "--set", "socket-mode=0666",   "--set",
+                                  "role-post=*", "--set", "quota-waiting-ms=0", "--plugin",
+                                  TEST_PROBE };
+    size_t n = 0;
+
+    while (arguments[n])
+        n++;
+    while (*more)
+        arguments[n++] = *more++;
+    service_make_dir(service);
+    assert_int_equal(chmod(service->dir, 0755), 0);
+    service_spawn(service, arguments);
+    service_wait_ready(service);
 }
 
 static struct outcome act_here(const char *socket, user_act act, void *argument)

@@ -26,6 +26,9 @@ struct outcome {
 typedef int (*user_act)(struct odeon_client *client, void *argument);
 
 bool user_can_change(void);
+/* A small one with the plugin of probe.h, in which any user may post, and what waits is not bounded
+ * by its time (hostile/test_fair.c): far less may wait then. `more` words, up to NULL. */
+void service_start_for_users(struct service *service, const char *const *more);
 struct outcome user_does(const struct service *service, struct user user, user_act act,
                          void *argument);
 /* Fails the test unless the act ended so, and `words` (NULL: any) are among what the library
