@@ -23,6 +23,7 @@ static const char usage_text[] =
     "                          [--rate LIST] [--payload 8|64] [--actors A] [--park]\n"
     "                          [--disturb kill|reconfigure] [--set KEY=A,B] [--period-ms MS]\n"
     "                          [--cpus LIST | --no-ruler] [--timeout S] [--within S]\n"
+    "                          [--flood-uid U] [--cold]\n"
     "NAME: step turn burst crowd roundtrip fan chain\n";
 
 enum option_code {
@@ -46,6 +47,8 @@ enum option_code {
     OPTION_NO_RULER,
     OPTION_TIMEOUT,
     OPTION_WITHIN,
+    OPTION_FLOOD_UID,
+    OPTION_COLD,
     OPTION_HELP,
 };
 
@@ -70,6 +73,8 @@ static const struct option long_options[] = {
     { "no-ruler", no_argument, NULL, OPTION_NO_RULER },
     { "timeout", required_argument, NULL, OPTION_TIMEOUT },
     { "within", required_argument, NULL, OPTION_WITHIN },
+    { "flood-uid", required_argument, NULL, OPTION_FLOOD_UID },
+    { "cold", no_argument, NULL, OPTION_COLD },
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
 };
@@ -141,7 +146,7 @@ static double main_parse_seconds(const char *text)
     return seconds;
 }
 
-/* Those that say what is done to the service. */
+/* Those that say what else is done to the service, and for how long. */
 static void main_parse_disturbance(struct options *options, int code, const char *value)
 {
     switch (code) {
@@ -161,6 +166,12 @@ static void main_parse_disturbance(struct options *options, int code, const char
         break;
     case OPTION_WITHIN:
         options->within_s = main_parse_seconds(value);
+        break;
+    case OPTION_FLOOD_UID:
+        options->flood_uid = (uint32_t)main_parse_number(value, 1, UINT32_MAX - 1);
+        break;
+    case OPTION_COLD:
+        options->cold = 1;
         break;
     case OPTION_HELP:
         fputs(usage_text, stdout);

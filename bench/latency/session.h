@@ -30,6 +30,8 @@ struct options {
     uint32_t actors, payload, sleeps, detached;
     uint64_t timeout_s;  /* of silence */
     double within_s;     /* crowd: what is not answered so long after the last call is lost */
+    uint32_t flood_uid;  /* crowd: the flood's user; 0: ours */
+    int cold;            /* crowd: 1: the calls begin with the flood */
     const char *disturb; /* NULL, "kill", "reconfigure" */
     const char *set;     /* of reconfigure: KEY=A,B */
     uint64_t period_ms;
