@@ -49,9 +49,9 @@ for part in before slow other; do
 done
 expect 2 "^bench=latency_burst .* actors=1 workers=1 n=[0-9]+ $times $ruler$" "$WORK/lines"
 expect 1 "^bench=latency_burst .* actors=16 workers=2 n=20 $times $ruler$" "$WORK/lines"
-for queues in own shared; do
-    expect 1 "^bench=latency_crowd .* $calls $times flood_done=[0-9]+ .* queues=$queues$" \
-        "$WORK/lines"
+for begun in 'behind own' 'with own' 'behind shared'; do
+    crowd="begun=${begun% *} flood_uid=[0-9]+ $calls $times flood_done=[0-9]+ .* queues=${begun#* }"
+    expect 1 "^bench=latency_crowd .* $crowd$" "$WORK/lines"
 done
 for payload in 8 64; do
     expect 2 "^bench=latency_roundtrip rate=[0-9]+ payload=$payload .* $calls $times $ruler$" \

@@ -261,28 +261,33 @@ static void test_port_descriptor_is_for_poll(void **state)
     odeon_port_close(plain);
 }
 
+/* With so few descriptors. False: the service has not closed enough of the earlier ones yet. */
+static bool cannot_take_port(rlim_t descriptors, const struct rlimit *all)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options), .pipe = 1 };
+    struct rlimit few = { descriptors, all->rlim_max };
+    struct odeon_port *port = NULL;
+    int r;
+
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    r = odeon_port_open(client, &options, &port);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, all), 0);
+    assert_int_equal(r, -EMFILE);
+    return strstr(odeon_error_text(), "in this process") != NULL;
+}
+
 /* More often than a client may have ports: what it cannot take is no port of it. */
 static void test_ports_that_cannot_be_taken_are_closed(void **state)
 {
-    struct odeon_port_options options = { .struct_size = sizeof(options), .pipe = 1 };
-    struct rlimit all, few;
-    struct odeon_port *port = NULL;
+    struct rlimit all;
     int lowest = dup(0);
 
     (void)state;
     assert_true(lowest >= 0);
     close(lowest);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
-    for (unsigned n = 0; n < 48; n++) {
-        int r;
-
-        few = (struct rlimit){ (rlim_t)lowest + n % 4, all.rlim_max };
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-        r = odeon_port_open(client, &options, &port);
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
-        assert_int_equal(r, -EMFILE);
-        assert_non_null(strstr(odeon_error_text(), "in this process"));
-    }
+    for (unsigned n = 0; n < 48; n++)
+        assert_true(wait_until(cannot_take_port((rlim_t)lowest + n % 4, &all)));
     odeon_port_close(port_open_or_fail(client, RING, RING, true));
     assert_true(wait_until(service_state(&service).ports == 0));
 }
