@@ -40,6 +40,8 @@ struct besieger {
     pid_t pid;
     /* once it has ended: what it has used, and how often it has slept */
     int64_t cpu_ns;
+    int64_t waited_ns; /* how long it was kept from a processor */
+    int64_t slept_ns;  /* of a burner: how long it is to sleep in all */
     uint64_t sleeps;
 };
 
