@@ -453,6 +453,12 @@ int engine_port_rate(struct engine *engine, uint32_t id, uint32_t generation,
 int engine_port_grant(struct engine *engine, uint32_t id, uint32_t generation, uint64_t records);
 int engine_port_set_rated(struct engine *engine, uint32_t id, uint32_t generation, bool rated);
 
+/* ENGINE_EVENT_PORT_LOUD says that a port's doorbell rings without end: nobody listens to it from
+ * engine_port_mute() on, until engine_port_listen(), which has it looked at. -ENOENT: no such port;
+ * the second may also fail as epoll_ctl(2) does, and is to be tried again then. */
+int engine_port_mute(struct engine *engine, uint32_t id, uint32_t generation);
+int engine_port_listen(struct engine *engine, uint32_t id, uint32_t generation);
+
 /* Live settings. */
 void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
 void engine_set_throughput(struct engine *engine, uint32_t messages);
@@ -552,6 +558,7 @@ enum engine_event_kind {
     ENGINE_EVENT_PORT_REMOVED,
     ENGINE_EVENT_PORT_BROKEN,
     ENGINE_EVENT_PORT_SPENT,
+    ENGINE_EVENT_PORT_LOUD,
     /* what it posts is turned away, or waits, since there is no memory for more, or since what
      * waits for its user takes too long: not too often */
     ENGINE_EVENT_PORT_OVER

@@ -30,6 +30,7 @@
 #include "daemon/executor/actor_quota.h"
 #include "daemon/executor/control.h"
 #include "daemon/executor/host.h"
+#include "daemon/executor/loud_ports_state.h"
 #include "daemon/executor/plugin.h"
 #include "daemon/executor/post_rate_state.h"
 #include "daemon/executor/settings.h"
@@ -93,6 +94,7 @@ struct executor {
     uv_timer_t again_timer; /* while ports that have ended wait for a worker's next look */
     unsigned again_ms;
     struct post_rate post_rate;
+    struct loud_ports loud_ports;
     uint64_t over_told_ns; /* when it was last said that somebody posts more than may wait */
     struct actor_quota actor_quota;
 

@@ -11,6 +11,7 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/broken_rule.h"
 #include "daemon/executor/command.h"
+#include "daemon/executor/loud_ports.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/progress.h"
@@ -106,6 +107,7 @@ static int executor_run_init(struct executor *executor, int control_fd)
     uv_timer_init(&executor->loop, &executor->again_timer);
     executor->again_timer.data = executor;
     post_rate_start(executor);
+    loud_ports_start(executor);
     turns_start(executor);
     return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
 }
@@ -123,6 +125,7 @@ static void executor_run_fini(struct executor *executor)
     uv_close((uv_handle_t *)&executor->again_timer, NULL);
     uv_close((uv_handle_t *)&executor->widen_timer, NULL);
     post_rate_stop(executor);
+    loud_ports_stop(executor);
     turns_stop(executor);
     actor_quota_fini(&executor->actor_quota);
     uv_run(&executor->loop, UV_RUN_DEFAULT);

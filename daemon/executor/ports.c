@@ -16,6 +16,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/executor/actor_quota.h"
+#include "daemon/executor/loud_ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/turns.h"
 #include "proto/port_layout.h"
@@ -226,6 +227,7 @@ static void ports_on_port_removed(struct executor *executor, const struct engine
     struct executor_removal *removal = ports_removal_find(executor, event->port, event->generation);
 
     post_rate_remove(executor, event->port, event->generation);
+    loud_ports_remove(executor, event->port, event->generation);
     if (!removal)
         return;
     removal->active = false;
@@ -282,6 +284,8 @@ static void ports_take_events(struct executor *executor)
             ports_on_port_broken(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_SPENT)
             post_rate_on_spent(executor, &event);
+        else if (event.kind == ENGINE_EVENT_PORT_LOUD)
+            loud_ports_on_loud(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_OVER)
             ports_on_over(executor, &event);
     }

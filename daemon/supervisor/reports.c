@@ -26,6 +26,9 @@ static bool reports_on_quota_hit(struct seat *seat, const Odeon__Report *report)
                  "posts more than may wait for its receivers: its user's quota-%.60s (%" PRIu64
                  ", and %" PRIu64 " wait in all queues)",
                  hit->quota, hit->limit, hit->held);
+    else if (strcmp(hit->quota, "doorbells") == 0)
+        snprintf(what, sizeof(what),
+                 "rings without end: for a while its doorbell is not listened to");
     else
         snprintf(what, sizeof(what), "is served more slowly: its user's quota-%.60s", hit->quota);
     if (client)

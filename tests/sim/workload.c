@@ -129,6 +129,11 @@ static void clients_come_and_go(void)
         struct workload_client *wc = &workload.clients[event.port];
         if (event.kind == ENGINE_EVENT_PORT_OVER && event.why == 1)
             continue; /* its user's time */
+        if (event.kind == ENGINE_EVENT_PORT_LOUD) {
+            if (engine_port_mute(workload.engine, event.port, event.generation) == 0)
+                (void)engine_port_listen(workload.engine, event.port, event.generation);
+            continue;
+        }
         if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.port >= workload.n_clients ||
             wc->presence != CLIENT_LEAVING || event.generation != wc->client.info.generation ||
             event.why != PORT_OK)

@@ -79,6 +79,16 @@ static inline void client_ring(struct client *c)
     assert_int_equal(write(c->info.doorbell_fd, &one, sizeof(one)), sizeof(one));
 }
 
+/* An engine's next event. These clients ring for each record, unlike the library: that they are
+ * loud (loud.h) says nothing. */
+static inline bool client_event_next(struct engine *engine, struct engine_event *ret_event)
+{
+    while (engine_event_next(engine, ret_event))
+        if (ret_event->kind != ENGINE_EVENT_PORT_LOUD)
+            return true;
+    return false;
+}
+
 static inline void client_publish(struct client *c, uint64_t tail)
 {
     c->tail = tail;

@@ -253,7 +253,7 @@ static void test_greedy_user(void **state)
     run_port(&t, MODEST);
     assert_int_equal(next_refusal(&t, MODEST), REASON_NONE);
     struct engine_event event;
-    assert_true(engine_event_next(t.f.engine, &event));
+    assert_true(client_event_next(t.f.engine, &event));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_OVER);
     assert_int_equal(engine_port_client(t.f.engine, event.port), t.c[GREEDY].info.client);
     run_all(&t);
@@ -527,7 +527,7 @@ static void test_slow_user(void **state)
     assert_int_equal(next_refusal(&t, MODEST), REASON_NONE);
     assert_int_equal(waiting_ns(&t, MODEST), MS(SLOW_MS));
     struct engine_event event;
-    assert_true(engine_event_next(t.f.engine, &event));
+    assert_true(client_event_next(t.f.engine, &event));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_OVER);
     assert_int_equal(event.why, 1);
     assert_int_equal(engine_port_user(t.f.engine, event.port), 7 + GREEDY);

@@ -534,7 +534,7 @@ static void test_stalled_port_is_closed(void **state)
     assert_false(ready_is_set(t.f.engine->workers[0]->called.ready, source));
     assert_int_equal(engine_start(t.f.engine), 0);
     struct engine_event event;
-    assert_true(engine_fixture_until(engine_event_next(t.f.engine, &event)));
+    assert_true(engine_fixture_until(client_event_next(t.f.engine, &event)));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_REMOVED);
     assert_true(engine_fixture_wait(&t.f, TEST_DEADLINE_NS));
     engine_stop(t.f.engine);

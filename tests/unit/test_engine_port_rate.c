@@ -22,7 +22,7 @@ static void expect_spent(struct engine_fixture *f)
 {
     struct engine_event event;
 
-    assert_true(engine_fixture_until(engine_event_next(f->engine, &event)));
+    assert_true(engine_fixture_until(client_event_next(f->engine, &event)));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_SPENT);
     assert_int_equal(event.port, PORT);
     assert_int_equal(event.generation, 1);
@@ -56,7 +56,7 @@ static void test_no_more_than_granted(void **state)
         assert_int_equal(rate_of(&f).left, 0);
     }
     assert_true(rate_of(&f).spent);
-    assert_false(engine_event_next(f.engine, &event)); /* it is said once */
+    assert_false(client_event_next(f.engine, &event)); /* it is said once */
     /* more than there is: the rest is for later */
     assert_int_equal(engine_port_grant(f.engine, PORT, 1, 1000), 0);
     assert_true(engine_fixture_until(atomic_load(&seen.n) == 100));
@@ -86,7 +86,7 @@ static void test_no_grant_is_overlooked(void **state)
         assert_int_equal(engine_port_grant(f.engine, PORT, 1, 1), 0);
         assert_true(engine_fixture_until(atomic_load(&seen.n) == i));
         client_expect_number(&c, i);
-        while (engine_event_next(f.engine, &event))
+        while (client_event_next(f.engine, &event))
             assert_int_equal(event.kind, ENGINE_EVENT_PORT_SPENT);
     }
     client_free(&c);

@@ -107,7 +107,7 @@ static void worker_passes(struct engine_fixture *f, uint32_t id, unsigned times)
 static bool port_is_told(struct engine_fixture *f, uint32_t id)
 {
     struct engine_event event;
-    if (!engine_event_next(f->engine, &event))
+    if (!client_event_next(f->engine, &event))
         return false;
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_REMOVED);
     assert_int_equal(event.port, id);

@@ -501,7 +501,7 @@ static void test_ports_go_on(void **state)
         struct engine_event event;
         uint32_t removed = 0;
         assert_true(engine_fixture_until(
-            (engine_event_next(f.engine, &event) ? ++removed : removed) == PORTS));
+            (client_event_next(f.engine, &event) ? ++removed : removed) == PORTS));
         for (uint32_t p = 0; p < PORTS; p++)
             client_free(&clients[p]);
     }

@@ -38,8 +38,13 @@ struct port {
     /* runner: queue + 1 that its next record waits for, or STALLED_ON_BUDGET; back to 0 by it, or
      * by whoever has made room */
     _Atomic uint32_t stalled_on;
-    _Atomic uint32_t spent; /* runner, back to 0 also by the control thread */
-    _Atomic uint64_t taken; /* runner: records */
+    _Atomic uint32_t spent;    /* runner, back to 0 also by the control thread */
+    _Atomic uint64_t taken;    /* runner: records */
+    struct {                   /* loud.h */
+        uint64_t since_tick;   /* runner */
+        uint32_t idle;         /* runner */
+        _Atomic uint32_t loud; /* runner, back to 0 by the control thread */
+    } bell;
     /* runner: what had been published when the client was found to be gone */
     uint64_t closing_tail;
     /* lock: the client's cursor as last believed; a hint for the poll */

@@ -22,6 +22,7 @@
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/overflow.h"
+#include "daemon/engine/signal/loud.h"
 #include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -504,6 +505,20 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, 
         source_hand_back(e, w, source);
 }
 
+/* True: there is something for its client. */
+static inline bool port_begin_run(struct worker *w, uint32_t id, struct port *port)
+{
+    struct engine *e = w->engine;
+    bool drains = deliver_backlog_waits(e, id);
+    if (unlikely(load_relaxed(&port->stalled_on)))
+        store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
+    if (drains)
+        drain_backlog(w, id);
+    else if (unlikely(budget_is_pressed(e)))
+        overflow_freed(w, reclaim_idle(w, segment_port_destination(&e->segment, id)));
+    return drains;
+}
+
 int64_t port_run(struct worker *w, uint32_t id, bool may_run)
 {
     struct engine *e = w->engine;
@@ -515,12 +530,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     }
     int64_t queue = -1;
     w->batch.queue = NO_QUEUE;
-    if (unlikely(load_relaxed(&port->stalled_on)))
-        store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
-    if (deliver_backlog_waits(e, id))
-        drain_backlog(w, id);
-    else if (unlikely(budget_is_pressed(e)))
-        overflow_freed(w, reclaim_idle(w, segment_port_destination(&e->segment, id)));
+    bool drains = port_begin_run(w, id, port);
     bool slow = load_acquire(&port->slow);
     /* before the tail: what a client published before it died is below it */
     bool closing = slow || load_acquire(&port->closing);
@@ -554,6 +564,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
             why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records);
         head = queue < 0 ? w->batch.cursor : tail;
     }
+    if (unlikely(head == tail) && records == 0 && !drains)
+        loud_note_idle(w, id);
     if (why != PORT_OK || (closing && head == tail)) {
         port_retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
         return -1;

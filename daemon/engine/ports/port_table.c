@@ -15,6 +15,7 @@
 #include "daemon/engine/ports/port_rate.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/signal/doorbells.h"
+#include "daemon/engine/signal/loud.h"
 #include "daemon/engine/signal/wake.h"
 
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
@@ -173,6 +174,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         port->backlog_bytes = e->segment.header->backlog_bytes; /* what the window has room for */
     port->may_not_stop = info->may_not_stop;
     port_rate_reset(port, info->rated);
+    loud_reset(port);
     int r = port_map(port, info);
     if (r == 0)
         r = doorbells_watch(e, info->id, port->doorbell_fd);
@@ -249,6 +251,39 @@ void port_forget(struct engine *e, uint32_t id)
      * be taken again. */
     port_unmap(port);
     store_release(&port->state, PORT_FREE);
+}
+
+static struct port *port_table_find(struct engine *e, uint32_t id, uint32_t generation)
+{
+    struct port *port = id < ODEON_PORTS_MAX ? &e->ports.table[id] : NULL;
+    return port && e->started && load_relaxed(&port->state) != PORT_FREE &&
+                   port->generation == generation
+               ? port
+               : NULL;
+}
+
+int engine_port_mute(struct engine *e, uint32_t id, uint32_t generation)
+{
+    struct port *port = port_table_find(e, id, generation);
+    if (!port)
+        return -ENOENT;
+    engine_check("loud.D2", load_relaxed(&port->bell.loud) != 0);
+    doorbells_unwatch(e, port->doorbell_fd);
+    stat_add(e->control, STAT_ports_muted, 1);
+    return 0;
+}
+
+/* loud.D3 */
+int engine_port_listen(struct engine *e, uint32_t id, uint32_t generation)
+{
+    struct port *port = port_table_find(e, id, generation);
+    if (!port)
+        return -ENOENT;
+    loud_forgive(port);
+    int r = doorbells_watch(e, id, port->doorbell_fd);
+    if (load_relaxed(&port->state) == PORT_OPEN)
+        source_signal(e, e->control, engine_source_of_port(e, id));
+    return r;
 }
 
 uint64_t engine_port_client(const struct engine *e, uint32_t id)
