@@ -9,6 +9,7 @@
 #include "daemon/engine/run/suspect.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/segment/queue.h"
+#include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/place.h"
 #include "engine_fixture.h"
 
@@ -128,6 +129,13 @@ static void outbox_put(struct worker *w, uint32_t destination, uint64_t number)
     memcpy(envelope_payload(at), &number, sizeof(number));
 }
 
+static uint32_t type_of_receiver(struct engine_fixture *f, const struct envelope *envelope)
+{
+    uint32_t slot = actor_ref_slot(envelope->to);
+    return slot_word_type(load_relaxed(&f->engine->segment.actors[slot].word));
+}
+
+/* Each says what its receiver is, whoever flushed it. */
 static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reason)
 {
     struct segment *s = &f->engine->segment;
@@ -136,8 +144,11 @@ static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reas
     uint64_t end = queue_backlog_bytes(&s->queues[s->dead_letters]), n = 0;
     for (uint64_t at = 0; at < end;
          at += envelope_record_size((const struct envelope *)(base + at))) {
+        const struct segment_dead_letter *header = (const struct segment_dead_letter *)(base + at);
         at += sizeof(struct segment_dead_letter);
-        n += ((const struct envelope *)(base + at))->behaviour == reason;
+        const struct envelope *envelope = (const struct envelope *)(base + at);
+        assert_int_equal(header->actor_type, type_of_receiver(f, envelope));
+        n += envelope->behaviour == reason;
     }
     return n;
 }
@@ -171,8 +182,10 @@ static void step_cut(struct engine_fixture *f, struct worker *w, uint32_t step, 
         uint8_t *base = segment_window(s, group->destination, active);
         for (uint64_t at = 0; at < bytes; at += 32, length += 32) {
             if (group->destination == s->dead_letters) {
+                uint32_t type =
+                    type_of_receiver(f, (const struct envelope *)((const uint8_t *)envelopes + at));
                 *(struct segment_dead_letter *)(base + length) =
-                    (struct segment_dead_letter){ .id = length + 1 };
+                    (struct segment_dead_letter){ .id = length + 1, .actor_type = type };
                 length += sizeof(struct segment_dead_letter);
             }
             memcpy(base + length, (const uint8_t *)envelopes + at, 32);

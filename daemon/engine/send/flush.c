@@ -8,6 +8,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/budget.h"
+#include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
@@ -136,16 +137,23 @@ static uint64_t flush_realtime_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static void flush_letter_begin(const struct engine *e, struct segment_dead_letter *header,
-                               uint64_t id, uint64_t now_ns, const struct envelope *envelope)
+/* 0: it has ended. In recovery the table of keys is not there yet, and the slot's word is what it
+ * will be made from; otherwise the word is left alone, since its line is that of spawns. */
+static uint32_t flush_receiver_type(const struct worker *w, const struct envelope *envelope)
 {
-    uint32_t slot = actor_ref_slot(envelope->to);
-    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors.table[slot].key) : 0;
-    bool is_there =
-        actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_lives(key);
-    *header = (struct segment_dead_letter){ .id = id,
-                                            .time_ns = now_ns,
-                                            .actor_type = is_there ? actor_key_type(key) : 0 };
+    const struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(envelope->to), generation = actor_ref_generation(envelope->to);
+    if (slot >= e->config.actors_max)
+        return 0;
+    if (w->flush.recovering) {
+        uint64_t word = load_relaxed(&e->segment.actors[slot].word);
+        bool lives =
+            slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_generation(word) == generation;
+        return lives ? slot_word_type(word) : 0;
+    }
+    uint64_t key = load_relaxed(&e->actors.table[slot].key);
+    return actor_key_generation(key) == generation && actor_key_lives(key) ? actor_key_type(key)
+                                                                           : 0;
 }
 
 /* One step: the dead letters, which nobody runs. What does not fit any more is dropped and
@@ -167,8 +175,11 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
         for (const uint8_t *end = at + bytes; at < end;) {
             uint64_t size = envelope_record_size((const struct envelope *)at);
             if (length + sizeof(struct segment_dead_letter) + size <= limit) {
-                flush_letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns,
-                                   (const struct envelope *)at);
+                *(struct segment_dead_letter *)(base + length) = (struct segment_dead_letter){
+                    .id = ++last,
+                    .time_ns = now_ns,
+                    .actor_type = flush_receiver_type(w, (const struct envelope *)at),
+                };
                 length += sizeof(struct segment_dead_letter);
                 memcpy(base + length, at, size);
                 length += size;
