@@ -33,6 +33,36 @@ bool persist_is_on(const struct persist *persist)
     return is_on;
 }
 
+/* A name is removed with all that has it, so these take turns. */
+static const char *const persist_stats_names[] = { "stats", "stats-next" };
+
+int persist_take_stats(struct persist *persist)
+{
+    int fd = store_take(&persist->store, "%s", persist_stats_names[0]);
+    int next = store_take(&persist->store, "%s", persist_stats_names[1]);
+
+    persist->stats_turn = fd < 0 && next >= 0;
+    if (fd < 0)
+        return next;
+    if (next >= 0) /* between the two steps of a start: nobody has counted in one of them alone */
+        close(next);
+    return fd;
+}
+
+/* persist.R5 */
+static int persist_replace_stats(struct persist *persist, int stats_fd)
+{
+    const char *former = persist_stats_names[persist->stats_turn];
+    const char *next = persist_stats_names[persist->stats_turn ^ 1];
+    int r;
+
+    store_remove(&persist->store, "%s", next);
+    r = store_push(&persist->store, stats_fd, "%s", next);
+    if (r == 0)
+        store_remove(&persist->store, "%s", former);
+    return r;
+}
+
 int persist_publish(struct persist *persist, int segment_fd, int stats_fd)
 {
     int r = 0;
@@ -40,11 +70,11 @@ int persist_publish(struct persist *persist, int segment_fd, int stats_fd)
     if (!persist_is_on(persist))
         return 0;
     if (persist->resumed)
-        store_remove(&persist->store, "stats"); /* the former ones, which these go on from */
+        r = persist_replace_stats(persist, stats_fd);
     else
         r = store_push(&persist->store, segment_fd, "segment");
-    if (r == 0)
-        r = store_push(&persist->store, stats_fd, "stats");
+    if (r == 0 && !persist->resumed)
+        r = store_push(&persist->store, stats_fd, "%s", persist_stats_names[0]);
     if (r == 0 && !persist->resumed) /* last: with it, the rest means something */
         r = store_push(&persist->store, persist->registry.fd, "registry");
     if (r == 0)

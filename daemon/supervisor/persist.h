@@ -3,9 +3,9 @@
  * it, and the registry that says what they are (registry_layout.G1 to registry_layout.G6). Taking
  * it up again is resume.h's. Event loop thread only.
  *
- * In the store: registry, segment, stats, plugin-SERIAL, client-ID (a pidfd), and of each port
- * port-INDEX-GENERATION- with client, executor, bell, out and in (the last two: the pipe's reading
- * and writing end).
+ * In the store: registry, segment, stats or stats-next, plugin-SERIAL, client-ID (a pidfd), and of
+ * each port port-INDEX-GENERATION- with client, executor, bell, out and in (the last two: the
+ * pipe's reading and writing end).
  *
  * persist.R1  State that cannot be gone on with, for whatever reason, is not touched: it stays in
  *     the store, the service says why and what to do, and waits.  Only --discard-state, or a stop,
@@ -16,6 +16,9 @@
  *     objects is not what happened to them.
  * persist.R4  A plugin's file is in the store once, under the serial that it gets when it is put
  *     there.
+ * persist.R5  Statistics are in the store at each moment of a start: the former ones are removed
+ *     when those that go on from them are there, under the other of two names, and nobody counts
+ *     before that.
  */
 #pragma once
 
@@ -40,11 +43,14 @@ struct persist {
     bool refused;    /* persist.R1 */
     bool ended;      /* persist.R3 */
     int stats_fd;    /* the former statistics; -1: none */
+    bool stats_turn; /* their name: persist.R5 */
     int listener_fd; /* the socket unit's; -1: none, or it is in use */
     size_t n_dropped;
     uint32_t dropped[ODEON_PLUGINS_MAX]; /* serials of plugins that are not gone on with */
 };
 
+/* The former statistics, now the caller's, or -1. */
+int persist_take_stats(struct persist *persist);
 /* Everything that clients will rely on is there: into the store. */
 int persist_publish(struct persist *persist, int segment_fd, int stats_fd);
 /* The first executor is ready with what it was given: what this start has changed goes to the

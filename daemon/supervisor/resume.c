@@ -346,7 +346,7 @@ static int resume_state(struct seat *seat)
 
     persist->resumed = true;
     persist->clean = atomic_load_explicit(&map->header.clean, memory_order_acquire);
-    persist->stats_fd = store_take(&persist->store, "stats");
+    persist->stats_fd = persist_take_stats(persist);
     r = resume_restore_plugins(seat);
     if (r == 0)
         r = resume_restore_ports(seat);

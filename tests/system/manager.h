@@ -82,7 +82,7 @@ void manager_set_environment(struct manager *manager, const char *environment);
 size_t manager_store_count(struct manager *manager, const char *prefix);
 /* A duplicate, -1: nothing of that name. */
 int manager_store_get(struct manager *manager, const char *name);
-/* All names, sorted, one a line; the caller frees it. */
+/* All names, sorted, one a line, statistics by one name; the caller frees it. */
 char *manager_store_list(struct manager *manager);
 /* Puts something into the store that odeond did not. */
 void manager_store_put(struct manager *manager, const char *name, int fd);
