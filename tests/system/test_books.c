@@ -14,7 +14,7 @@
 #include "tests/system/harness.h"
 #include "tests/system/stuck.h"
 
-enum { STOPS = 30, ACTORS = 3, POSTS = 3000, SLOW_NS = 20000, BEHIND = 100 };
+enum { STOPS = 100, ACTORS = 3, POSTS = 3000, SLOW_NS = 20000, BEHIND = 100 };
 
 static struct service service;
 static struct odeon_client *client;
@@ -77,8 +77,10 @@ static void read_books(uint64_t *ret_all, uint64_t *ret_running)
         free(log);
         return;
     }
-    if (!at)
-        fail_msg("the log does not say what was not received:\n%s", log);
+    if (!at) { /* a failure's own text would be cut off in front of what matters */
+        (void)fputs(log, stderr);
+        fail_msg("the log does not say what was not received");
+    }
     while (line > log && line[-1] >= '0' && line[-1] <= '9')
         line--;
     assert_int_equal(sscanf(line, "%llu", &all), 1);
@@ -98,7 +100,7 @@ static void end(uint64_t *ret_all, uint64_t *ret_running)
 
 static void test_stops_under_load(void **state)
 {
-    unsigned stops = getenv("ODEON_TEST_QUICK") ? STOPS / 6 : STOPS;
+    unsigned stops = getenv("ODEON_TEST_QUICK") ? STOPS / 20 : STOPS;
     uint64_t left = 0;
 
     (void)state;
