@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 #include "client-lib/src/receive.h"
 
 /* Bytes that calls set aside for a client that never receives. */
 #define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT
+/* How often a call looks whether deliveries have been dropped. */
+#define CALL_SLICE_NS 1000000000
 
 /* Copies a delivery aside, for odeon_port_receive() to return later. */
 static int call_keep(struct odeon_port *port, const struct odeon_delivery *delivery)
@@ -73,18 +76,37 @@ static int call_look_for_reply(struct odeon_port *port, uint64_t correlation,
     return result < 0 ? result : -EAGAIN;
 }
 
+/* How a wait without an end is given one: what was dropped since the call began may be its reply,
+ * which nobody sends again; it may also lie behind what has been taken now, and come. */
+static int call_wait_in_slices(struct odeon_port *port, int64_t *deadline_ns, uint64_t dropped)
+{
+    int result;
+
+    if (*deadline_ns != DEADLINE_NEVER)
+        return port_wait_delivery(port, *deadline_ns);
+    result = port_wait_delivery(port, deadline_after(CALL_SLICE_NS));
+    if (result != 0)
+        return result;
+    if (odeon_port_dropped(port) != dropped)
+        *deadline_ns = deadline_after(port->client ? port->client->timeout_ns : CALL_SLICE_NS);
+    return -EAGAIN;
+}
+
 static int call_wait_for_reply(struct odeon_port *port, uint64_t correlation, int64_t deadline_ns,
-                               struct odeon_delivery *ret_reply)
+                               uint64_t dropped, struct odeon_delivery *ret_reply)
 {
     for (;;) {
         int result = call_look_for_reply(port, correlation, ret_reply);
 
         if (result == -EAGAIN) {
-            result = port_wait_delivery(port, deadline_ns);
-            if (result > 0)
+            result = call_wait_in_slices(port, &deadline_ns, dropped);
+            if (result > 0 || result == -EAGAIN)
                 continue;
             if (result == 0) {
-                error_set_literal(-ETIMEDOUT, "no reply came within the call's time");
+                error_set_literal(-ETIMEDOUT, odeon_port_dropped(port) != dropped
+                                                  ? "no reply came; deliveries were dropped since "
+                                                    "the call began, and it may be one of them"
+                                                  : "no reply came within the call's time");
                 return ODEON_CALL_EXPIRED;
             }
         }
@@ -104,7 +126,7 @@ static int call_wait_for_reply(struct odeon_port *port, uint64_t correlation, in
 int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                     size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
-    uint64_t correlation;
+    uint64_t correlation, dropped;
     int64_t deadline_ns;
     int result;
 
@@ -118,10 +140,11 @@ int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const 
     *ret_reply = (struct odeon_delivery){ 0 };
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
     deadline_ns = deadline_after(timeout_ns);
+    dropped = odeon_port_dropped(port);
     result = port_post_until(port, to, type, POST_CORRELATED, correlation, data, size, deadline_ns);
     if (result < 0)
         return result;
-    result = call_wait_for_reply(port, correlation, deadline_ns, ret_reply);
+    result = call_wait_for_reply(port, correlation, deadline_ns, dropped, ret_reply);
     if (result != ODEON_CALL_REPLY && result != ODEON_CALL_REFUSED)
         *ret_reply = (struct odeon_delivery){ 0 };
     return result;

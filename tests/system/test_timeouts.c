@@ -168,6 +168,39 @@ static void test_nobody_accepts(void **state)
     end();
 }
 
+/* A delivery that is lent holds up the ring, and what waits behind it is full, of answers no larger
+ * than the reply: that is dropped, and a call without a time of its own ends all the same. */
+static void test_the_reply_is_dropped(void **state)
+{
+    struct probe_number number = { 0 };
+    struct odeon_delivery delivery;
+    uint32_t type;
+    struct odeon_port *small;
+    odeon_ref echo;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=131072",
+                                                   "--plugin", TEST_PROBE, NULL });
+    client = service_connect(&service, "impatient");
+    other = service_connect(&service, "observer");
+    small = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    echo = spawn(client, "probe_echo", NULL, NULL, 0);
+    type = message_id(client, odeon_message_of(probe_number));
+    do {
+        assert_int_equal(
+            odeon_port_post_wait(small, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S)),
+            0);
+        if (number.n++ == 0)
+            assert_int_equal(odeon_port_receive_wait(small, &delivery, SECONDS(PATIENCE_S)), 1);
+    } while (odeon_port_dropped(small) == 0);
+    be_impatient();
+    assert_int_equal(odeon_port_call(small, echo, type, &number, sizeof(number), -1, &delivery),
+                     ODEON_CALL_EXPIRED);
+    assert_non_null(strstr(odeon_error_text(), "dropped"));
+    odeon_port_close(small);
+    end();
+}
+
 static void test_what_the_environment_says(void **state)
 {
     static const char *const nonsense[] = { "", "x", "50x", "-2", "99999999999999999999" };
@@ -193,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_odeond_stands_still),
         cmocka_unit_test(test_the_executor_stands_still),
         cmocka_unit_test(test_nobody_accepts),
+        cmocka_unit_test(test_the_reply_is_dropped),
         cmocka_unit_test(test_what_the_environment_says),
     };
 

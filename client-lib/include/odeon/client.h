@@ -241,7 +241,9 @@ enum odeon_outcome {
  * The reply is released by odeon_port_release(), like any delivery; release earlier ones before the
  * call, since the room that they hold is not there for the reply. Kept deliveries take at most 16
  * MiB: a caller that never receives gets -ENOBUFS, or ODEON_CALL_EXPIRED when it happens during the
- * call. */
+ * call. A timeout below 0 waits for ever, but where deliveries to the port have been dropped since
+ * the call began, and its reply may be one of them, no longer than a request
+ * (odeon_client_set_timeout()): then it is ODEON_CALL_EXPIRED. */
 ODEON_API int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type,
                               const void *data, size_t size, int64_t timeout_ns,
                               struct odeon_delivery *ret_reply);
