@@ -70,10 +70,54 @@ void account_settle(struct accounts *accounts, uid_t uid)
 
         if (account->uid != uid || !account_is_empty(account))
             continue;
+        if (account->asked > 0 && accounts->on_kept) {
+            accounts->on_kept(accounts->userdata);
+            return;
+        }
         *at = account->next;
         free(account);
         return;
     }
+}
+
+static void account_refill(struct account *account, const struct quotas *quotas, uint64_t now_ns)
+{
+    account->asked -= (double)quotas->requests * (double)(now_ns - account->asked_ns) / 1e9;
+    if (account->asked < 0 || quotas->requests == 0)
+        account->asked = 0;
+    account->asked_ns = now_ns;
+}
+
+bool accounts_sweep(struct accounts *accounts, const struct quotas *quotas, uint64_t now_ns)
+{
+    bool some_stay = false;
+
+    for (struct account **at = &accounts->first; *at;) {
+        struct account *account = *at;
+
+        account_refill(account, quotas, now_ns);
+        if (!account_is_empty(account) || account->asked > 0) {
+            some_stay |= account_is_empty(account);
+            at = &account->next;
+            continue;
+        }
+        *at = account->next;
+        free(account);
+    }
+    return some_stay;
+}
+
+bool account_may_ask(struct account *account, const struct quotas *quotas, uint64_t now_ns)
+{
+    if (quotas->requests == 0 || !quotas_bind(quotas, account->uid))
+        return true;
+    account_refill(account, quotas, now_ns);
+    return account->asked + 1 <= (double)quotas->requests;
+}
+
+void account_ask(struct account *account)
+{
+    account->asked += 1;
 }
 
 void accounts_fini(struct accounts *accounts)

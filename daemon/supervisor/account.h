@@ -20,6 +20,9 @@
  * account.Q7  Answers that a full socket has not taken are kept in odeond's memory: users that
  *     quotas bind may together have `answer_bytes_max`, each half of what the others leave of it,
  *     and one answer as long as there is so much.
+ * account.Q8  Requests are counted for all of a user's clients together, connecting included, by a
+ *     bucket of `requests` that is full again after a second. An account with nothing on it stays
+ *     until its bucket is full: who ends all its connections and comes back finds it as it was.
  * account.Q4  An offender is named in the log at once, then once a minute with the number of
  *     refusals.
  */
@@ -49,7 +52,7 @@ enum { DESCRIPTORS_OF_ALL = 2, DESCRIPTORS_OF_USER = 16, DESCRIPTORS_ANSWER_MAX 
 
 struct quotas {
     uint64_t limits[QUOTA_N];
-    uint64_t requests; /* of one client, a second; 0: any number */
+    uint64_t requests; /* of all its clients, a second; 0: any number (account.Q8) */
     /* the longest of an offender (offenders.h); 0: nobody is held back.  Binds everybody */
     uint64_t hold_ms;
     /* a connection's, to say hello; 0: any.  Binds everybody */
@@ -66,19 +69,30 @@ struct account {
     struct holding used;
     uint64_t refusals, refusals_named, named_ns; /* account.Q4 */
     uint64_t counted_ms; /* when its clients' descriptors were last counted all at once */
+    double asked;        /* what is not back in its bucket, as of asked_ns (account.Q8) */
+    uint64_t asked_ns;
 };
 struct accounts {
     struct account *first;
     uint64_t descriptors_max;  /* account.Q5 */
     uint64_t ring_bytes_max;   /* account.Q6; 0: nobody knows */
     uint64_t answer_bytes_max; /* account.Q7; likewise */
+    /* An account stays for its bucket alone: accounts_sweep() is to be called. NULL: nobody does */
+    void (*on_kept)(void *userdata);
+    void *userdata;
 };
 
 /* Made when there is none; NULL: no memory.  account_settle() must follow. */
 struct account *account_open(struct accounts *accounts, uid_t uid);
 struct account *account_find(const struct accounts *accounts, uid_t uid); /* NULL: none */
-/* Lets go of an account with nothing on it. */
+/* Lets go of an account with nothing on it, or keeps it for its bucket (account.Q8). */
 void account_settle(struct accounts *accounts, uid_t uid);
+/* Lets go of those whose buckets are full again. True: others stay. */
+bool accounts_sweep(struct accounts *accounts, const struct quotas *quotas, uint64_t now_ns);
+/* Whether a client of this user may ask for something now; that it has done so. A request that is
+ * there is served, whatever the bucket holds: then its client is not read from. */
+bool account_may_ask(struct account *account, const struct quotas *quotas, uint64_t now_ns);
+void account_ask(struct account *account);
 void accounts_fini(struct accounts *accounts);
 
 bool quotas_bind(const struct quotas *quotas, uid_t uid);

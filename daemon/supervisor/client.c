@@ -26,13 +26,6 @@ void clients_init(struct clients *clients, const struct clients_world *world)
     clients->end = &clients->first;
 }
 
-void clients_start(struct clients *clients)
-{
-    uv_timer_init(clients->world.loop, &clients->refill);
-    uv_timer_init(clients->world.loop, &clients->look);
-    clients->refill.data = clients->look.data = clients;
-}
-
 struct client *clients_find(struct clients *clients, uint64_t id)
 {
     for (struct client *client = clients->first; client; client = client->next)
@@ -43,6 +36,7 @@ struct client *clients_find(struct clients *clients, uint64_t id)
 
 void clients_drop_all(struct clients *clients)
 {
+    clients->world.accounts->on_kept = NULL; /* nobody comes back */
     while (clients->first)
         client_drop(clients->first, "the service stops");
     unreads_fini(&clients->unreads);
@@ -109,35 +103,27 @@ void client_blame(struct client *client, const char *what)
         client_log_about(client, LOG_LEVEL_WARNING, "%s", what);
 }
 
-static bool client_pays(const struct client *client)
+/* client.K6: its user's bucket has something for it. */
+static bool client_may_ask(const struct client *client, uint64_t now)
 {
-    return client->clients->world.config->quotas.requests > 0 && client_is_bound(client);
-}
+    const struct clients_world *world = &client->clients->world;
+    struct account *account = account_find(world->accounts, client->uid);
 
-static void client_refill(struct client *client, uint64_t now)
-{
-    double rate = (double)client->clients->world.config->quotas.requests;
-
-    client->tokens += rate * (double)(now - client->tokens_ns) / 1e9;
-    if (client->tokens > rate)
-        client->tokens = rate;
-    client->tokens_ns = now;
+    return !account || account_may_ask(account, &world->config->quotas, now);
 }
 
 static void client_on_refill(uv_timer_t *timer)
 {
     struct clients *clients = timer->data;
     uint64_t now = uv_hrtime();
-    bool any = false;
+    bool any = accounts_sweep(clients->world.accounts, &clients->world.config->quotas, now);
 
     for (struct client *client = clients->first; client; client = client->next) {
         if (!client->throttled)
             continue;
-        client_refill(client, now);
         if (client->held_until_ns <= now)
             client->held_until_ns = 0;
-        client->throttled =
-            client->held_until_ns > 0 || (client_pays(client) && client->tokens < 1);
+        client->throttled = client->held_until_ns > 0 || !client_may_ask(client, now);
         any |= client->throttled;
         client_update_reading(client);
     }
@@ -145,28 +131,44 @@ static void client_on_refill(uv_timer_t *timer)
         uv_timer_start(timer, client_on_refill, REFILL_MS, 0);
 }
 
-static void client_throttle(struct client *client)
+/* Some client is to be read from again, or some account to be forgotten. */
+static void clients_on_kept(void *userdata)
 {
-    struct clients *clients = client->clients;
+    struct clients *clients = userdata;
 
-    client->throttled = true;
-    client_update_reading(client);
     if (!uv_is_active((uv_handle_t *)&clients->refill))
         uv_timer_start(&clients->refill, client_on_refill, REFILL_MS, 0);
+}
+
+void clients_start(struct clients *clients)
+{
+    uv_timer_init(clients->world.loop, &clients->refill);
+    uv_timer_init(clients->world.loop, &clients->look);
+    clients->refill.data = clients->look.data = clients;
+    clients->world.accounts->on_kept = clients_on_kept;
+    clients->world.accounts->userdata = clients;
+}
+
+static void client_throttle(struct client *client)
+{
+    client->throttled = true;
+    client_update_reading(client);
+    clients_on_kept(client->clients);
 }
 
 /* client.K6 */
 static void client_count_request(struct client *client)
 {
-    if (!client_pays(client))
+    const struct clients_world *world = &client->clients->world;
+    struct account *account = account_find(world->accounts, client->uid);
+
+    if (!account || world->config->quotas.requests == 0 || !client_is_bound(client))
         return;
-    if (client->tokens < 1)
-        client_refill(client, uv_hrtime());
-    client->tokens -= 1;
-    if (client->tokens >= 1)
+    account_ask(account);
+    if (account_may_ask(account, &world->config->quotas, uv_hrtime()))
         return;
     client_throttle(client);
-    client_blame(client, "asks too much: it is served more slowly (quota-requests)");
+    client_blame(client, "asks too much: its user is served more slowly (quota-requests)");
 }
 
 /* client.K7 */
@@ -402,14 +404,14 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
     client->uid = peer->uid;
     client->pidfd = -1;
     client_set_roles(client);
-    client->connected_ns = client->tokens_ns = uv_hrtime();
-    client->tokens = (double)clients->world.config->quotas.requests;
+    client->connected_ns = uv_hrtime();
     client->held.amounts[QUOTA_CLIENTS] = 1;
     account_charge(account, &client->held);
     client_insert(clients, client);
     clients->world.ops->changed(clients->world.userdata);
     client_log_about(client, LOG_LEVEL_DEBUG, "connected");
     client_watch_peer(client);
+    client_count_request(client);
     client_hold_newcomer(client);
     return 0;
 }

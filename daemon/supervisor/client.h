@@ -14,8 +14,9 @@
  *     is sent to it.
  * client.K5  After client_drop() the object lives until the event loop's next turn; `dropped` says
  *     so.
- * client.K6  A client that asks for more than its user's quota-requests a second is not read from
- *     until the second allows it; its socket is full then, and it waits in its own send().
+ * client.K6  A client of a user whose clients ask for more than quota-requests a second
+ *     (account.Q8) is not read from until the second allows it; its socket is full then, and it
+ *     waits in its own send(). Each of them has one request taken before any of them waits again.
  * client.K7  A client whose process offends again and again is not read from until its hold is over
  *     (offenders.h).  Its end is noticed all the same, so that who comes back at once cannot fill
  *     the service with connections that it has left.
@@ -80,8 +81,6 @@ struct client {
     uint32_t n_broken_ports;
     uint32_t n_requests;    /* unanswered ones */
     struct holding held;    /* of its user's account, by itself and by its ports */
-    double tokens;          /* requests that it may make now (client.K6) */
-    uint64_t tokens_ns;     /* when that was so */
     uint64_t held_until_ns; /* client.K7; 0: it is not held back */
     bool throttled;         /* client.K6, client.K7 */
 };

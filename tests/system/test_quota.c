@@ -353,6 +353,21 @@ static void test_requests(void **state)
     odeon_client_disconnect(client);
 }
 
+/* Nor do many connections, one after the other, have more than one: each asks twice. */
+static void test_requests_by_many(void **state)
+{
+    enum { RATE = 50, CONNECTIONS = 75, ASK = 2 };
+    int64_t begin;
+
+    (void)state;
+    START("--set", "quota-requests=50");
+    begin = time_ns();
+    for (int i = 0; i < CONNECTIONS; i++)
+        odeon_client_disconnect(service_connect(&service, "newcomer"));
+    assert_true(time_ns() - begin >= SECONDS(1) * (CONNECTIONS * ASK - 2 * RATE) / RATE);
+    assert_true(wait_until(service_log_has(&service, "asks too much")));
+}
+
 static void test_kick(void **state)
 {
     struct odeon_client *root, *victim;
@@ -521,6 +536,7 @@ int main(void)
         cmocka_unit_test_teardown(test_posts, end),
         cmocka_unit_test_teardown(test_rate_is_changed, end),
         cmocka_unit_test_teardown(test_requests, end),
+        cmocka_unit_test_teardown(test_requests_by_many, end),
         cmocka_unit_test_teardown(test_kick, end),
         cmocka_unit_test_teardown(test_the_last_places_are_for_administrators, end),
         cmocka_unit_test_teardown(test_descriptors_are_not_taken, end),

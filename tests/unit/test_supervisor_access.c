@@ -282,6 +282,46 @@ static void test_answers_of_all(void **state)
     accounts_fini(&accounts);
 }
 
+static void note_kept(void *userdata)
+{
+    ++*(unsigned *)userdata;
+}
+
+/* A user's bucket is one, however it asks, and is there when it comes back (account.Q8). */
+static void test_requests_of_a_user(void **state)
+{
+    enum { RATE = 10, SECOND = 1000000000 };
+    static const struct quotas slow = { .requests = RATE }, any = { .requests = 0 };
+    unsigned n_kept = 0;
+    struct accounts accounts = { .on_kept = note_kept, .userdata = &n_kept };
+    struct account *account = account_open(&accounts, user);
+    uint64_t now = 5 * (uint64_t)SECOND;
+
+    (void)state;
+    for (unsigned i = 0; i < RATE; i++) {
+        assert_true(account_may_ask(account, &slow, now));
+        account_ask(account);
+    }
+    assert_false(account_may_ask(account, &slow, now));
+    assert_true(account_may_ask(account, &any, now - 1)); /* looks at nothing */
+    account_settle(&accounts, user);
+    assert_int_equal(n_kept, 1);
+    assert_ptr_equal(account_open(&accounts, user), account);
+    now += SECOND / RATE;
+    assert_true(accounts_sweep(&accounts, &slow, now));
+    assert_ptr_equal(account_find(&accounts, user), account);
+    assert_true(account_may_ask(account, &slow, now));
+    account_ask(account);
+    assert_false(account_may_ask(account, &slow, now));
+    assert_false(accounts_sweep(&accounts, &slow, now + SECOND));
+    assert_null(account_find(&accounts, user));
+    /* a setting that binds nobody any more forgets them, too */
+    account = account_open(&accounts, user);
+    account_ask(account);
+    assert_false(accounts_sweep(&accounts, &any, now));
+    assert_null(accounts.first);
+}
+
 static void test_account_goes_when_empty(void **state)
 {
     struct accounts accounts = { 0 };
@@ -327,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_descriptors_of_all),
         cmocka_unit_test(test_rings_of_all),
         cmocka_unit_test(test_answers_of_all),
+        cmocka_unit_test(test_requests_of_a_user),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),
     };
