@@ -11,6 +11,7 @@
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/line.h"
+#include "daemon/supervisor/load_watch.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_settings.h"
@@ -241,6 +242,7 @@ static void commands_executor_on_copied(struct copier_asker *asker, int copy, co
         client_refuse(client, request->id, copy, "%s", text);
     } else if (client && !command_refuse_without_executor(load->seat, client, request)) {
         command_ask_executor(load->seat, client, &request, copy, commands_executor_on_answer);
+        load_watch_begin(load->seat);
         copy = -1;
     }
     if (copy >= 0)

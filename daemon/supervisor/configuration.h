@@ -17,6 +17,7 @@ enum { PLUGINS_CONFIGURED_MAX = 256, OPTIONS_TEXT_MAX = 640 };
 struct config {
     enum log_level log_level;
     uint64_t drain_timeout_ns;
+    uint64_t plugin_load_ns; /* 0: any time */
     uint64_t restart_delay_max_ns;
     uint64_t rule_stops_max; /* 0: no end of them */
     char *executor_path;     /* NULL: searched */

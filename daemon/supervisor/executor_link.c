@@ -302,10 +302,31 @@ static int executor_link_send_request(struct executor_link *executor, struct lin
     if (r < 0)
         return r;
     request->id = command.id;
+    request->sent_ns = uv_hrtime();
     request->next = NULL;
     *executor->sent_end = request;
     executor->sent_end = &request->next;
     return 0;
+}
+
+const struct link_request *executor_link_find(const struct executor_link *executor,
+                                              Odeon__Request__BodyCase body)
+{
+    const struct link_request *const lists[] = { executor->sent, executor->waiting };
+
+    for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (const struct link_request *request = lists[i]; request; request = request->next)
+            if (request->request->body_case == body)
+                return request;
+    return NULL;
+}
+
+void executor_link_fail(struct executor_link *executor, uint64_t id, int error, const char *text)
+{
+    struct link_request *request = executor_link_take_sent(executor, id);
+
+    if (request)
+        executor_link_finish_with_error(executor, request, error, text);
 }
 
 static void executor_link_append_waiting(struct executor_link *executor,

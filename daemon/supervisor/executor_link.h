@@ -50,6 +50,7 @@ struct link_asker {
 struct link_request {
     struct link_request *next;
     uint64_t id; /* of the command; 0: not sent */
+    uint64_t sent_ns;
     struct link_asker asker;
     uint64_t tag;  /* the asker's: a client's request id */
     void *context; /* likewise */
@@ -91,6 +92,12 @@ void executor_link_init(struct executor_link *executor, uv_loop_t *loop, const s
                         void *userdata);
 /* Ends every request with -ESHUTDOWN and closes the handles; the process must have ended. */
 void executor_link_fini(struct executor_link *executor);
+
+/* The one of this kind that was sent first, or else one that waits; NULL: there is none. */
+const struct link_request *executor_link_find(const struct executor_link *executor,
+                                              Odeon__Request__BodyCase body);
+/* Ends one that was sent, before the executor has answered (executor_link.E1). */
+void executor_link_fail(struct executor_link *executor, uint64_t id, int error, const char *text);
 
 /* Starts the process, which is to log down to `level`.  0 or negative errno. */
 int executor_link_start(struct executor_link *executor, const char *program, const char *level);

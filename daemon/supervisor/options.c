@@ -137,6 +137,12 @@ static int options_set_drain_timeout(struct config *config, const char *value, c
                                     text);
 }
 
+static int options_set_plugin_load(struct config *config, const char *value, char *text)
+{
+    return options_set_milliseconds("plugin-load-ms", value, 3600000, &config->plugin_load_ns,
+                                    text);
+}
+
 static int options_set_restart_delay(struct config *config, const char *value, char *text)
 {
     return options_set_milliseconds("restart-delay-max-ms", value, 600000,
@@ -186,6 +192,7 @@ static const struct {
 } own_keys[] = {
     { "log-level", options_set_log_level },
     { "drain-timeout-ms", options_set_drain_timeout },
+    { "plugin-load-ms", options_set_plugin_load },
     { "restart-delay-max-ms", options_set_restart_delay },
     { "rule-stops-max", options_set_rule_stops },
     { "executor", options_set_executor_path },
@@ -262,6 +269,7 @@ int config_load(struct config *config, const struct options *options, char *text
 
     *config = (struct config){ .log_level = LOG_LEVEL_INFO,
                                .drain_timeout_ns = UINT64_C(5000000000),
+                               .plugin_load_ns = UINT64_C(30000000000),
                                .restart_delay_max_ns = UINT64_C(2000000000),
                                .rule_stops_max = 3 };
     options_access_init(config);

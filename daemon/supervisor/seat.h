@@ -6,8 +6,8 @@
  * tells those above it what happens through `ops`. Event loop thread only.
  *
  * Each part has one module that changes it: executor (executor_link), boot (boot), watchdog
- * (watchdog), drain (drain), ports (seat_ports, port_table), plugins (plugin_store), settings
- * (seat_settings), memory (memory_count).
+ * (watchdog), load_timer (load_watch), drain (drain), ports (seat_ports, port_table), plugins
+ * (plugin_store), settings (seat_settings), memory (memory_count).
  */
 #pragma once
 
@@ -87,6 +87,7 @@ struct seat {
     struct executor_link executor;
     struct seat_boot boot;
     struct seat_watchdog watchdog;
+    uv_timer_t load_timer;
     struct seat_drain drain;
     struct port_table ports;
     struct plugin_store plugins;

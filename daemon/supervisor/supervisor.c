@@ -20,6 +20,7 @@
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/drain.h"
 #include "daemon/supervisor/line.h"
+#include "daemon/supervisor/load_watch.h"
 #include "daemon/supervisor/reports.h"
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/seat_make.h"
@@ -435,6 +436,7 @@ static int supervisor_open_parts(struct supervisor *supervisor)
         each_seat(seat, supervisor)
         {
             watchdog_init(seat, watchdog_us);
+            load_watch_init(seat);
             drain_init(seat);
             boot_init(seat);
             memory_count_init(&seat->memory, &supervisor->loop);
@@ -459,6 +461,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
             memory_count_fini(&seat->memory);
             boot_fini(seat);
             drain_fini(seat);
+            load_watch_fini(seat);
             watchdog_fini(seat);
         }
     reload_fini(&supervisor->reload);

@@ -301,6 +301,37 @@ static void test_crash_in_init_ends_the_actor(void **state)
     end(&service);
 }
 
+/* No service manager watches here. */
+static void test_hang_in_load_ends_the_executor(void **state)
+{
+    struct odeon_list *list = NULL;
+    struct service service;
+    struct odeon_client *client;
+    struct odeon_port *port;
+    odeon_ref ledger;
+    uint32_t ask_type;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=100",
+                                                   "--plugin", TEST_PROBE, NULL });
+    client = service_connect(&service, "restart");
+    port = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
+    ask_type = message_id(client, odeon_message_of(probe_ask));
+    assert_int_equal(odeon_plugin_load(client, TEST_PLUGINS "/hang_in_load.so"), -ETIMEDOUT);
+    assert_non_null(strstr(odeon_error_text(), "have not returned within 100 ms"));
+    assert_true(wait_until(service_state(&service).executor_restarts == 1));
+    assert_int_equal(ask(port, ledger, ask_type).count, 0);
+    /* it is not there, and the next one is loaded as ever */
+    assert_int_equal(odeon_plugin_list(client, 0, 0, &list), 0);
+    assert_int_equal(list->n, 1);
+    odeon_list_free(list);
+    load_plugin(client, TEST_PLUGINS "/good.so");
+    odeon_port_close(port);
+    odeon_client_disconnect(client);
+    end(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_crashing_handler_is_attributed_and_its_message_put_away),
         cmocka_unit_test(test_crash_that_passes_is_survived),
         cmocka_unit_test(test_crash_in_init_ends_the_actor),
+        cmocka_unit_test(test_hang_in_load_ends_the_executor),
     };
 
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);

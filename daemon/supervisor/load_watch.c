@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins that do not return; the interface is in load_watch.h. */
+#include "daemon/supervisor/load_watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/seat.h"
+
+enum { LOOKS_A_LIMIT = 8 };
+
+static void load_watch_end(struct seat *seat, const struct link_request *request)
+{
+    uint64_t limit_ms = seat->service->config->plugin_load_ns / 1000000;
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "plugin %.255s: its constructors and its start have not returned within %llu ms "
+             "(plugin-load-ms); the executor, which waited for them, is started again without it",
+             request->request->plugin_load->path, (unsigned long long)limit_ms);
+    log_error("%s", text);
+    executor_link_fail(&seat->executor, request->id, -ETIMEDOUT, text);
+    executor_link_kill(&seat->executor);
+}
+
+static void load_watch_on_look(uv_timer_t *timer)
+{
+    struct seat *seat = timer->data;
+    uint64_t limit_ns = seat->service->config->plugin_load_ns;
+    const struct link_request *request =
+        executor_link_find(&seat->executor, ODEON__REQUEST__BODY_PLUGIN_LOAD);
+
+    if (!request || limit_ns == 0)
+        uv_timer_stop(timer);
+    else if (request->id != 0 && uv_hrtime() - request->sent_ns >= limit_ns)
+        load_watch_end(seat, request);
+}
+
+void load_watch_init(struct seat *seat)
+{
+    uv_timer_init(seat->service->loop, &seat->load_timer);
+    seat->load_timer.data = seat;
+}
+
+void load_watch_fini(struct seat *seat)
+{
+    uv_close((uv_handle_t *)&seat->load_timer, NULL);
+}
+
+void load_watch_begin(struct seat *seat)
+{
+    uint64_t look_ms = seat->service->config->plugin_load_ns / 1000000 / LOOKS_A_LIMIT;
+
+    if (seat->service->config->plugin_load_ns > 0 &&
+        !uv_is_active((uv_handle_t *)&seat->load_timer))
+        uv_timer_start(&seat->load_timer, load_watch_on_look, look_ms + 1, look_ms + 1);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins whose constructors or start do not return. The executor's control thread runs them, and
+ * answers nobody meanwhile; an executor that has been at one for `plugin-load-ms` is ended, and the
+ * next one comes up without that plugin, which is kept only when it is loaded.
+ *
+ * load_watch.L1  Who asked is told that it was the plugin, before the executor ends; others, that
+ *     it was restarted (executor_link.E1).
+ *
+ * Nothing runs while no plugin is loaded. Event loop thread only.
+ */
+#pragma once
+
+struct seat;
+
+void load_watch_init(struct seat *seat);
+void load_watch_fini(struct seat *seat);
+/* The executor has been asked to load one, or will be when it is there. */
+void load_watch_begin(struct seat *seat);
