@@ -48,7 +48,7 @@ static odeon_ref spawn_logged(struct odeon_client *client, const char *type)
 }
 
 /* One queue, which all share. */
-static void start(void)
+static void start_with(const char *throughput)
 {
     if (!user_can_change()) {
         print_message("# skipped: other users can be played by root alone\n");
@@ -56,10 +56,11 @@ static void start(void)
     }
     service_make_dir(&service);
     assert_int_equal(chmod(service.dir, 0755), 0);
-    service_spawn(&service, (const char *const[]){
-                                SMALL_SERVICE, "--set", "workers=1", "--set", "queues-per-worker=1",
-                                "--set", "socket-mode=0666", "--set", "role-post=*", "--set",
-                                "quota-waiting-ms=100", "--plugin", TEST_PROBE, NULL });
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "workers=1", "--set",
+                                         "queues-per-worker=1", "--set", "socket-mode=0666",
+                                         "--set", "role-post=*", "--set", "quota-waiting-ms=100",
+                                         "--set", throughput, "--plugin", TEST_PROBE, NULL });
     service_wait_ready(&service);
     struct odeon_client *root = service_connect(&service, "root");
     rejects = spawn(root, "probe_ledger", "rejects", NULL, 0);
@@ -68,6 +69,11 @@ static void start(void)
     work_type = message_id(root, odeon_message_of(probe_work));
     number_type = message_id(root, odeon_message_of(probe_number));
     odeon_client_disconnect(root);
+}
+
+static void start(void)
+{
+    start_with("throughput=4096");
 }
 
 static int end(void **state)
@@ -199,6 +205,23 @@ static void test_who_floods_is_refused(void **state)
     user_kill(child);
 }
 
+/* A queue's turn of a few messages: calls behind the flood have their turn as well. */
+static void test_few_at_a_time(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    start_with("throughput=16");
+    child = user_begin(&service, attacker, flood);
+    assert_true(wait_until(service_figure(&service, "refused_slow") > REFUSED));
+    expect_others_are_served();
+    user_kill(child);
+    child = user_begin(&service, attacker, flood_what_waits);
+    assert_true(wait_until(service_figure(&service, "stalled") > 0));
+    expect_others_are_served();
+    user_kill(child);
+}
+
 static void test_who_floods_waits(void **state)
 {
     pid_t child;
@@ -253,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_who_floods_is_refused, end),
         cmocka_unit_test_teardown(test_who_floods_waits, end),
+        cmocka_unit_test_teardown(test_few_at_a_time, end),
         cmocka_unit_test_teardown(test_a_batch_is_done, end),
         cmocka_unit_test_teardown(test_over_a_restart, end),
     };
