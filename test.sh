@@ -266,6 +266,8 @@ end_test()
     count_trim "$log" "$number"
     for report in "$log.reports"/report.*; do
         [ -e "$report" ] || continue
+        # The leak checker's word for a process that is killed while it looks: it has found nothing.
+        grep -qv '==Unable to get registers from thread [0-9]*\.$' "$report" || continue
         { echo "-- ${report##*/}"; cat "$report"; } >>"$log"
         result="failed 0 1 0 a sanitizer reported"
     done
