@@ -15,6 +15,7 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/commit/pair.h"
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/events.h"
 #include "daemon/engine/core/memory.h"
@@ -137,6 +138,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     pthread_mutex_init(&e->events.mutex, NULL);
     state_stock_init(&e->actors.stock);
     ticks_calibrate();
+    pair_probe();
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
     if (r == 0)
         r = engine_open_stats_map(e, stats_fd);

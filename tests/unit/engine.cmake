@@ -14,6 +14,7 @@ endfunction()
 
 add_engine_test(segment unit 600)
 add_engine_test(queue unit 600)
+add_engine_test(pair unit 600)
 add_engine_test(prefix unit 600)
 add_engine_test(letters unit 600)
 add_engine_test(outbox unit 600)

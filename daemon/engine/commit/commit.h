@@ -5,8 +5,8 @@
  * Threads: a worker's own. Another thread reads the count only to tell whether a spawn has been
  * committed (actors.c), or whether a worker gets on (port.c).
  *
- * commit.F1  A message's flip is one store of 16 bytes into the valid record: one instruction, so
- *     that a kill comes before or behind it.
+ * commit.F1  A message's flip is one store of 16 bytes into the valid record (pair.h): a kill comes
+ *     before or behind it.
  * commit.F2  Every other flip fills the other record: `what` = 0 first, so that it is void while it
  *     is being written, its first two words last, by the same store, with the next count: the
  *     greater count is the valid one.
@@ -15,6 +15,7 @@
 #pragma once
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/commit/pair.h"
 #include "daemon/engine/core/core.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -25,12 +26,6 @@
 #endif
 #endif
 
-typedef uint64_t commit_pair __attribute__((vector_size(16), may_alias));
-
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#error "a commit is one instruction that stores 16 bytes: which one is it here?"
-#endif
-
 #ifdef COMMIT_TSAN
 /* The sanitizer would see a plain store beside other threads' atomic loads of `what`: it is told of
  * the release instead. */
@@ -39,7 +34,7 @@ __attribute__((no_sanitize("thread"), noinline)) static void
 commit_store(struct segment_commit *slot, uint64_t where, uint64_t what)
 {
     __tsan_release((void *)&slot->what);
-    *(volatile commit_pair *)slot = (commit_pair){ where, what };
+    pair_store(slot, where, what);
 }
 #elif defined(ODEON_SIMULATE)
 static inline void commit_store(struct segment_commit *slot, uint64_t where, uint64_t what)
@@ -53,11 +48,8 @@ static inline void commit_store(struct segment_commit *slot, uint64_t where, uin
 static inline void commit_store(struct segment_commit *slot, uint64_t where, uint64_t what)
 {
     crash_order();
-#if !defined(__x86_64__)
-    atomic_thread_fence(memory_order_release);
-#endif
     /* commit.F1; read by recovery, and (acquire) by segment_count() */
-    *(volatile commit_pair *)slot = (commit_pair){ where, what };
+    pair_store(slot, where, what);
     crash_order(); /* commit.F3 */
 }
 #endif
