@@ -293,8 +293,15 @@ int engine_message_type_get(struct engine *engine, uint16_t id,
  * another size, or is not to be kept any more. The id is the same over restarts. */
 int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info,
                                uint32_t *ret_id);
-/* Makes the type unavailable and waits until every worker has passed a quiescent point, so that its
- * code can go. -EBUSY: actors of it live, *ret_live says how many. */
+/* Makes the type unavailable; when every worker has passed a quiescent point its code can go. Asked
+ * for once, looked at until that does not say -EAGAIN any more: each millisecond is enough. 0: it
+ * has gone; -EBUSY: actors of it live, *ret_live says how many, or (0) a handler has been running
+ * for long: it is as it was. */
+int engine_actor_type_retire_ask(struct engine *engine, uint32_t id, uint64_t *ret_live);
+int engine_actor_type_retire_look(struct engine *engine, uint32_t id, uint64_t *ret_live);
+/* It is as it was, if it was about to go. */
+void engine_actor_type_retire_cancel(struct engine *engine, uint32_t id);
+/* All of it, by who may wait. */
 int engine_actor_type_retire(struct engine *engine, uint32_t id, uint64_t *ret_live);
 /* Thread-safe. 0 or -ENOENT. */
 int engine_actor_type_find(struct engine *engine, const char *name, uint32_t *ret_id);
@@ -484,14 +491,26 @@ const struct engine_config *engine_get_config(const struct engine *engine);
 /* Everything that can change while messages flow, in one transaction: n_workers (up to
  * workers_max), stealing, mode, steal_sources, throughput, the idle intervals, cpus, nodes and
  * distances are taken from `config`, whose other members must be those of engine_get_config().
- * Workers meet at a barrier, ownership is redrawn, they go on.
- * 0; -EINVAL: a value out of range or not changeable, *reterr_text says which; -EBUSY: worker
- * ret_change->stuck runs a handler that did not return within the time: nothing has changed. */
+ * Workers meet at a barrier, ownership is redrawn, they go on. */
 struct engine_change {
     uint64_t pause_ns; /* from the first worker that stopped to the last that went on */
     uint64_t moved;    /* sources that changed their owner */
     uint32_t stuck;
 };
+/* In steps, so that nobody waits: asked for once; looked at until all workers stand, behind each
+ * ring of engine_event_fd() and each millisecond; made at once then; looked at until all have gone
+ * on.  -EINVAL: a value out of range or not changeable, *reterr_text says which; -EALREADY: another
+ * change is under way; -EINPROGRESS: look again; -EBUSY: worker *ret_stuck runs a handler that did
+ * not return within the time: nothing has changed. */
+int engine_reconfigure_ask(struct engine *engine, const struct engine_config *config,
+                           uint64_t timeout_ns, const char **reterr_text);
+int engine_reconfigure_look(struct engine *engine, uint32_t *ret_stuck, const char **reterr_text);
+/* Of what has been checked, the places of workers alone may be others by now. */
+void engine_reconfigure_make(struct engine *engine, const struct engine_config *config);
+int engine_reconfigure_end(struct engine *engine, struct engine_change *ret_change);
+/* Before the end: workers go on with what there is. */
+void engine_reconfigure_cancel(struct engine *engine);
+/* All of it, by who has nothing else to do and may wait. */
 int engine_reconfigure(struct engine *engine, const struct engine_config *config,
                        uint64_t timeout_ns, struct engine_change *ret_change,
                        const char **reterr_text);

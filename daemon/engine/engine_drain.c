@@ -8,6 +8,7 @@
 
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/reconfigure.h"
 #include "daemon/engine/segment/owner.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/signal/own_thread.h"
@@ -224,6 +225,7 @@ static void engine_drain_write_books(struct engine *e, struct engine_left *left)
 void engine_halt(struct engine *e, uint64_t timeout_ns, struct engine_left *ret_left)
 {
     uint64_t until = clock_now_ns() + timeout_ns;
+    reconfigure_cancel(e);
     store_relaxed(&e->stopping, 1);
     full_barrier();
     for (uint32_t id = 0; id < engine_workers(e); id++)

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/run/reconfigure.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/send/overflow.h"
+
+enum { LOOK_AGAIN_NS = 1000 * 1000 };
 
 void engine_set_stealing(struct engine *e, enum steal_policy_id id)
 {
@@ -122,8 +125,8 @@ static const char *engine_settings_change_find_wrong(const struct engine *e,
     return engine_settings_change_find_fixed(&e->config, to);
 }
 
-int engine_reconfigure(struct engine *e, const struct engine_config *config, uint64_t timeout_ns,
-                       struct engine_change *ret_change, const char **reterr_text)
+int engine_reconfigure_ask(struct engine *e, const struct engine_config *config,
+                           uint64_t timeout_ns, const char **reterr_text)
 {
     *reterr_text = "";
     const char *wrong = engine_settings_change_find_wrong(e, config);
@@ -131,10 +134,52 @@ int engine_reconfigure(struct engine *e, const struct engine_config *config, uin
         *reterr_text = wrong;
         return -EINVAL;
     }
-    int r = reconfigure_run(e, config, timeout_ns, ret_change);
-    if (r == -EBUSY)
-        *reterr_text = "a worker's handler did not return in time";
-    else if (r < 0)
-        *reterr_text = "a worker's thread could not be made";
+    return reconfigure_ask(e, config->n_workers, timeout_ns);
+}
+
+int engine_reconfigure_look(struct engine *e, uint32_t *ret_stuck, const char **reterr_text)
+{
+    int r = reconfigure_look(e, ret_stuck);
+    *reterr_text = r == -EBUSY                  ? "a worker's handler did not return in time"
+                   : r < 0 && r != -EINPROGRESS ? "a worker's thread could not be made"
+                                                : "";
+    return r;
+}
+
+void engine_reconfigure_make(struct engine *e, const struct engine_config *config)
+{
+    reconfigure_make(e, config);
+}
+
+int engine_reconfigure_end(struct engine *e, struct engine_change *ret_change)
+{
+    return reconfigure_end(e, ret_change);
+}
+
+void engine_reconfigure_cancel(struct engine *e)
+{
+    reconfigure_cancel(e);
+}
+
+static void engine_settings_wait(struct engine *e)
+{
+    control_waits(e);
+    nanosleep(&(struct timespec){ .tv_nsec = LOOK_AGAIN_NS }, NULL);
+}
+
+int engine_reconfigure(struct engine *e, const struct engine_config *config, uint64_t timeout_ns,
+                       struct engine_change *ret_change, const char **reterr_text)
+{
+    *ret_change = (struct engine_change){ .stuck = UINT32_MAX };
+    int r = engine_reconfigure_ask(e, config, timeout_ns, reterr_text);
+    if (r < 0)
+        return r;
+    while ((r = engine_reconfigure_look(e, &ret_change->stuck, reterr_text)) == -EINPROGRESS)
+        engine_settings_wait(e);
+    if (r < 0)
+        return r;
+    engine_reconfigure_make(e, config);
+    while ((r = engine_reconfigure_end(e, ret_change)) == -EINPROGRESS)
+        engine_settings_wait(e);
     return r;
 }

@@ -10,6 +10,7 @@
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/recovery/recover.h"
 #include "daemon/engine/run/fault.h"
+#include "daemon/engine/run/reconfigure.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/wake.h"
@@ -110,6 +111,7 @@ void engine_stop(struct engine *e)
 {
     if (!e->started)
         return;
+    reconfigure_cancel(e);
     store_relaxed(&e->stopping, 1);
     full_barrier();
     for (uint32_t id = 0; id < engine_workers(e); id++)

@@ -6,34 +6,44 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/command_later.h"
 
 static const struct command {
     Odeon__Request__BodyCase body;
     command_fn run;
+    bool may_wait; /* for workers: it may be answered later */
 } commands[] = {
-    { ODEON__REQUEST__BODY_LOOKUP, command_lookup },
-    { ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, command_message_type_intern },
-    { ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND, command_message_type_find },
-    { ODEON__REQUEST__BODY_SPAWN, command_spawn },
-    { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load },
-    { ODEON__REQUEST__BODY_PLUGIN_UNLOAD, command_plugin_unload },
-    { ODEON__REQUEST__BODY_PLUGIN_LIST, command_plugin_list },
-    { ODEON__REQUEST__BODY_TYPE_LIST, command_type_list },
-    { ODEON__REQUEST__BODY_QUEUE_LIST, command_queue_list },
-    { ODEON__REQUEST__BODY_DEAD_LETTER_LIST, command_dead_letter_list },
-    { ODEON__REQUEST__BODY_DEAD_LETTER_SHOW, command_dead_letter_show },
-    { ODEON__REQUEST__BODY_DEAD_LETTER_REPLAY, command_dead_letter_replay },
-    { ODEON__REQUEST__BODY_DEAD_LETTER_PURGE, command_dead_letter_purge },
-    { ODEON__REQUEST__BODY_TYPE_RELEASE, command_type_release },
-    { ODEON__REQUEST__BODY_ACTOR_LIST, command_actor_list },
-    { ODEON__REQUEST__BODY_ACTOR_SHOW, command_actor_show },
-    { ODEON__REQUEST__BODY_ACTOR_SEND, command_actor_send },
-    { ODEON__REQUEST__BODY_ACTOR_STOP, command_actor_stop },
-    { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show },
-    { ODEON__REQUEST__BODY_MEMORY_SHOW, command_memory_show },
-    { ODEON__REQUEST__BODY_EXECUTOR_SHOW, command_executor_show },
-    { ODEON__REQUEST__BODY_EXECUTOR_SET, command_executor_set },
+    { ODEON__REQUEST__BODY_LOOKUP, command_lookup, false },
+    { ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, command_message_type_intern, false },
+    { ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND, command_message_type_find, false },
+    { ODEON__REQUEST__BODY_SPAWN, command_spawn, false },
+    { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, false },
+    { ODEON__REQUEST__BODY_PLUGIN_UNLOAD, command_plugin_unload, true },
+    { ODEON__REQUEST__BODY_PLUGIN_LIST, command_plugin_list, false },
+    { ODEON__REQUEST__BODY_TYPE_LIST, command_type_list, false },
+    { ODEON__REQUEST__BODY_QUEUE_LIST, command_queue_list, false },
+    { ODEON__REQUEST__BODY_DEAD_LETTER_LIST, command_dead_letter_list, false },
+    { ODEON__REQUEST__BODY_DEAD_LETTER_SHOW, command_dead_letter_show, false },
+    { ODEON__REQUEST__BODY_DEAD_LETTER_REPLAY, command_dead_letter_replay, false },
+    { ODEON__REQUEST__BODY_DEAD_LETTER_PURGE, command_dead_letter_purge, false },
+    { ODEON__REQUEST__BODY_TYPE_RELEASE, command_type_release, false },
+    { ODEON__REQUEST__BODY_ACTOR_LIST, command_actor_list, false },
+    { ODEON__REQUEST__BODY_ACTOR_SHOW, command_actor_show, false },
+    { ODEON__REQUEST__BODY_ACTOR_SEND, command_actor_send, false },
+    { ODEON__REQUEST__BODY_ACTOR_STOP, command_actor_stop, false },
+    { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show, false },
+    { ODEON__REQUEST__BODY_MEMORY_SHOW, command_memory_show, false },
+    { ODEON__REQUEST__BODY_EXECUTOR_SHOW, command_executor_show, false },
+    { ODEON__REQUEST__BODY_EXECUTOR_SET, command_executor_set, true },
 };
+
+static bool command_may_wait(const Odeon__Request *request)
+{
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (commands[i].body == request->body_case)
+            return commands[i].may_wait;
+    return false;
+}
 
 static int command_dispatch(struct executor *executor, const Odeon__Request *request,
                             struct frame *frame, struct reply *reply)
@@ -42,9 +52,12 @@ static int command_dispatch(struct executor *executor, const Odeon__Request *req
     bool early = executor->state == EXECUTOR_PLUGINS &&
                  request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
 
-    if (executor->state != EXECUTOR_RUNNING && !early)
+    bool stops =
+        executor->state == EXECUTOR_STOPPING || (executor->later_ends && command_may_wait(request));
+
+    if ((executor->state != EXECUTOR_RUNNING && !early) || stops)
         return explain_set(&reply->explain, -EAGAIN, "the executor is %s: try again",
-                           executor->state == EXECUTOR_STOPPING ? "about to stop" : "starting");
+                           stops ? "about to stop" : "starting");
     for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (commands[i].body == request->body_case)
             return commands[i].run(executor, request, frame, reply);
@@ -69,8 +82,9 @@ static void command_report(struct executor *executor, uint64_t command, struct r
     control_send(executor->control, &report);
 }
 
-void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request,
-                 struct frame *frame)
+/* False: there is no answer yet. */
+static bool command_answer(struct executor *executor, uint64_t command,
+                           const Odeon__Request *request, struct frame *frame)
 {
     struct reply reply;
     int r;
@@ -79,6 +93,36 @@ void command_run(struct executor *executor, uint64_t command, const Odeon__Reque
     r = command_dispatch(executor, request, frame, &reply);
     if (r < 0)
         reply_refuse(&reply, r);
-    command_report(executor, command, &reply);
+    if (r != EXECUTOR_LATER)
+        command_report(executor, command, &reply);
     reply_fini(&reply);
+    return r != EXECUTOR_LATER;
+}
+
+static bool command_again(struct executor *executor, uint64_t command,
+                          const Odeon__Request *request)
+{
+    struct frame nothing = { 0 }; /* none that waits comes with descriptors */
+
+    executor->is_first = true;
+    return command_answer(executor, command, request, &nothing);
+}
+
+void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request,
+                 struct frame *frame)
+{
+    struct command_later *later = NULL;
+
+    executor->is_first = executor->later == NULL;
+    if (command_may_wait(request)) {
+        later = command_later_new(executor, command, request, command_again);
+        if (!later) { /* before anything has begun */
+            executor_report_error(executor, command, -ENOMEM, "no memory for the request");
+            return;
+        }
+    }
+    if (command_answer(executor, command, request, frame))
+        command_later_free(later);
+    else
+        command_later_add(executor, later);
 }

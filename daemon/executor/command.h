@@ -10,11 +10,12 @@
 #include "daemon/executor/executor.h"
 #include "daemon/executor/reply.h"
 
-/* Answers the command with a report that carries the reply. */
+/* Answers the command with a report that carries the reply, at once or later. */
 void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request,
                  struct frame *frame);
 
-/* 0: the reply's body is set; negative errno: refused, the reply's explain may say why. */
+/* 0: the reply's body is set; negative errno: refused, the reply's explain may say why;
+ * EXECUTOR_LATER: it is to be asked again, where the table says that it may. */
 typedef int (*command_fn)(struct executor *executor, const Odeon__Request *request,
                           struct frame *frame, struct reply *reply);
 

@@ -129,12 +129,17 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
 
     (void)frame;
     r = command_executor_set_pairs(set, pairs, &reply->explain);
-    if (r == 0)
+    if (r == 0 && executor->is_first && executor->reconfiguring == RECONFIGURING_MADE)
+        change = executor->change; /* by now it would be none */
+    else if (r == 0)
+        /* anew each time: others may have been made since that no worker is needed for */
         r = settings_change(&executor->settings, pairs, set->n_settings, set->later, &change,
                             &reply->explain);
+    if (r < 0 && executor->is_first)
+        reconfigure_give_up(executor);
     if (r == 0)
         r = reconfigure(executor, &change, &done, &reply->explain);
-    if (r < 0)
+    if (r != 0)
         return r;
     for (size_t i = 0; i < set->n_settings; i++)
         if (!command_executor_is_later(&change, pairs[i].key))

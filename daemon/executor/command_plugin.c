@@ -95,7 +95,11 @@ int command_plugin_unload(struct executor *executor, const Odeon__Request *reque
     int r;
 
     (void)frame;
+    if (!executor->is_first)
+        return EXECUTOR_LATER;
     r = plugin_unload(executor->plugins, name, &reply->explain);
+    if (r == PLUGIN_LATER)
+        return EXECUTOR_LATER;
     if (r < 0)
         return r;
     executor_publish_plugins(executor);

@@ -34,6 +34,7 @@
 #include "daemon/executor/plugin.h"
 #include "daemon/executor/post_rate_state.h"
 #include "daemon/executor/settings.h"
+#include "daemon/executor/settings_change.h"
 #include "daemon/executor/topology.h"
 #include "daemon/executor/topology_watch.h"
 #include "daemon/executor/turns_state.h"
@@ -55,6 +56,9 @@ struct executor_removal {
     bool active; /* the entry is in use */
 };
 
+/* Says who answers a request: not yet, ask again (command_later.h). */
+enum { EXECUTOR_LATER = 1 };
+
 /* Who has asked for what is being answered. */
 struct executor_asker {
     uint64_t client; /* 0: the supervisor itself */
@@ -62,6 +66,9 @@ struct executor_asker {
     bool bound;        /* by its user's quotas */
     bool may_register; /* new names and message types */
 };
+
+/* How far the one change of settings has come that is under way (reconfigure.h). */
+enum reconfiguring { RECONFIGURING_NONE, RECONFIGURING_ASKED, RECONFIGURING_MADE };
 
 struct executor {
     uv_loop_t loop;
@@ -82,6 +89,12 @@ struct executor {
 
     uint64_t moves[ODEON_WORKERS_MAX]; /* of each worker, at the supervisor's last ping */
     struct executor_asker asker;
+    bool is_first;   /* nobody who came before waits for an answer that needs all workers */
+    bool later_ends; /* who would have to wait is refused: the executor is about to stop */
+    struct command_later *later;
+    uv_timer_t later_timer; /* while there are some */
+    enum reconfiguring reconfiguring;
+    struct settings_change change; /* that has been made, while workers go on */
 
     uint64_t entered_ns; /* when main() began */
     uint64_t start_command;

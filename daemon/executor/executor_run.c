@@ -106,6 +106,8 @@ static int executor_run_init(struct executor *executor, int control_fd)
     executor->widen_timer.data = executor;
     uv_timer_init(&executor->loop, &executor->again_timer);
     executor->again_timer.data = executor;
+    uv_timer_init(&executor->loop, &executor->later_timer);
+    executor->later_timer.data = executor;
     post_rate_start(executor);
     loud_ports_start(executor);
     turns_start(executor);
@@ -124,6 +126,7 @@ static void executor_run_fini(struct executor *executor)
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
     uv_close((uv_handle_t *)&executor->again_timer, NULL);
     uv_close((uv_handle_t *)&executor->widen_timer, NULL);
+    uv_close((uv_handle_t *)&executor->later_timer, NULL);
     post_rate_stop(executor);
     loud_ports_stop(executor);
     turns_stop(executor);

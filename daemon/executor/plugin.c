@@ -44,6 +44,10 @@ struct plugin_registry {
     const struct host *host;
     unsigned n;
     struct plugin *plugins[ODEON_PLUGINS_MAX];
+    /* of the one plugin that is about to go: types that have gone, and whether the next one has
+     * been asked to */
+    unsigned n_retired;
+    bool retiring;
 };
 
 /* ---- one plugin, undone in any state */
@@ -464,47 +468,97 @@ static void plugin_reactivate(struct plugin_registry *registry, struct plugin *p
     plugin->state = PLUGIN_ACTIVE;
 }
 
+static int plugin_explain_retire(const struct plugin *plugin, const struct plugin_type *type,
+                                 int error, uint64_t live, struct explain *explain)
+{
+    const char *name = plugin->descriptor->name;
+
+    if (error == -EBUSY && live == 0)
+        return explain_set(explain, error,
+                           "plugin %s cannot be unloaded: a handler has been running for long, "
+                           "and nobody can tell whether it is "
+                           "in the plugin's code: try again when it has returned",
+                           name);
+    if (error == -EBUSY)
+        return explain_set(explain, error,
+                           "plugin %s cannot be unloaded: %" PRIu64
+                           " actors of type %s have just been made",
+                           name, live, type->info.name);
+    return explain_set(explain, error,
+                       "plugin %s cannot be unloaded: its actor type %s cannot be retired: %s",
+                       name, type->info.name, strerror(-error));
+}
+
+/* 0: all its types are gone; else as engine_actor_type_retire_look(), and *ret_live. */
+static int plugin_retire_types(struct plugin_registry *registry, struct plugin *plugin,
+                               uint64_t *ret_live)
+{
+    while (registry->n_retired < plugin->n_types) {
+        uint32_t id = plugin->types[registry->n_retired].id;
+        int r = registry->retiring ? engine_actor_type_retire_look(registry->engine, id, ret_live)
+                                   : engine_actor_type_retire_ask(registry->engine, id, ret_live);
+
+        /* asked for, it is looked at; gone, the next one is asked for */
+        registry->n_retired += r == 0 && registry->retiring;
+        registry->retiring = registry->retiring ? r == -EAGAIN : r == 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void plugin_remove(struct plugin_registry *registry, unsigned index)
+{
+    struct plugin *plugin = registry->plugins[index];
+
+    memmove(&registry->plugins[index], &registry->plugins[index + 1],
+            (registry->n - index - 1) * sizeof(registry->plugins[0]));
+    registry->n--;
+    plugin_free(plugin, registry->engine);
+}
+
 int plugin_unload(struct plugin_registry *registry, const char *name, struct explain *explain)
 {
     unsigned index = 0;
     struct plugin *plugin = plugin_registry_find(registry, name, &index);
+    uint64_t live = 0;
     int r;
 
     if (!plugin)
         return explain_set(explain, -ENOENT,
                            "no plugin named '%.64s' is loaded: 'plugin list' shows those that are",
                            name);
-    r = plugin_check_blockers(registry, plugin, explain);
-    if (r < 0)
-        return r;
-    plugin->state = PLUGIN_RETIRED;
-    for (unsigned i = 0; i < plugin->n_types; i++) {
-        uint64_t live = 0;
-
-        r = engine_actor_type_retire(registry->engine, plugin->types[i].id, &live);
-        if (r == 0)
-            continue;
-        plugin_reactivate(registry, plugin, i);
-        if (r == -EBUSY && live == 0)
-            return explain_set(explain, r,
-                               "plugin %s cannot be unloaded: a handler has been running for long, "
-                               "and nobody can tell whether it is "
-                               "in the plugin's code: try again when it has returned",
-                               name);
-        if (r == -EBUSY)
-            return explain_set(explain, r,
-                               "plugin %s cannot be unloaded: %" PRIu64
-                               " actors of type %s have just been made",
-                               name, live, plugin->types[i].info.name);
-        return explain_set(explain, r,
-                           "plugin %s cannot be unloaded: its actor type %s cannot be retired: %s",
-                           name, plugin->types[i].info.name, strerror(-r));
+    if (plugin->state != PLUGIN_RETIRED) {
+        r = plugin_check_blockers(registry, plugin, explain);
+        if (r < 0)
+            return r;
+        plugin->state = PLUGIN_RETIRED;
+        registry->n_retired = 0;
     }
-    memmove(&registry->plugins[index], &registry->plugins[index + 1],
-            (registry->n - index - 1) * sizeof(registry->plugins[0]));
-    registry->n--;
-    plugin_free(plugin, registry->engine);
+    r = plugin_retire_types(registry, plugin, &live);
+    if (r == -EAGAIN)
+        return PLUGIN_LATER;
+    if (r < 0) {
+        plugin_reactivate(registry, plugin, registry->n_retired);
+        return plugin_explain_retire(plugin, &plugin->types[registry->n_retired], r, live, explain);
+    }
+    plugin_remove(registry, index);
     return 0;
+}
+
+void plugin_unload_cancel(struct plugin_registry *registry)
+{
+    for (unsigned i = 0; registry && i < registry->n; i++) {
+        struct plugin *plugin = registry->plugins[i];
+
+        if (plugin->state != PLUGIN_RETIRED)
+            continue;
+        if (registry->retiring)
+            engine_actor_type_retire_cancel(registry->engine,
+                                            plugin->types[registry->n_retired].id);
+        registry->retiring = false;
+        plugin_reactivate(registry, plugin, registry->n_retired);
+    }
 }
 
 /* ---- the registry */

@@ -35,8 +35,13 @@ struct plugin_registry *plugin_registry_free(struct plugin_registry *registry);
  * type is known otherwise. */
 int plugin_load(struct plugin_registry *registry, int fd, const char *label,
                 struct explain *explain, const struct plugin **ret_plugin);
-/* -ENOENT; -EBUSY: the text lists everything that is in the way. */
+/* -ENOENT; -EBUSY: the text lists everything that is in the way. PLUGIN_LATER: nobody waits for the
+ * workers that may still be in its code: call it again, for the same plugin, until it says
+ * something else. */
+enum { PLUGIN_LATER = 1 };
 int plugin_unload(struct plugin_registry *registry, const char *name, struct explain *explain);
+/* The plugin that was about to go stays. */
+void plugin_unload_cancel(struct plugin_registry *registry);
 
 unsigned plugin_registry_count(const struct plugin_registry *registry);
 /* By index below the count, in the order of loading; NULL behind the last. */

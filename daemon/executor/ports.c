@@ -16,6 +16,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/executor/actor_quota.h"
+#include "daemon/executor/command_later.h"
 #include "daemon/executor/loud_ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/turns.h"
@@ -318,6 +319,7 @@ static void ports_on_events(uv_poll_t *poll, int status, int events)
     (void)events;
     ports_take_events(executor);
     ports_look_again(executor, AGAIN_FIRST_MS);
+    command_later_look(executor); /* a worker that has come to the barrier rings, too */
 }
 
 int ports_start(struct executor *executor)

@@ -80,49 +80,126 @@ static void reconfigure_take(struct executor *executor, const struct settings *s
     executor->settings = *settings;
 }
 
-int reconfigure(struct executor *executor, const struct settings_change *change,
-                struct engine_change *ret_done, struct explain *explain)
+/* Whether there are such places: the plan in force stays. */
+static int reconfigure_try_plan(struct executor *executor, const struct settings *settings,
+                                struct explain *explain)
+{
+    struct explain undo; /* nobody reads it: the places that were in force can be planned again */
+    int r = reconfigure_plan_workers(executor, settings, false, explain);
+
+    explain_init(&undo);
+    if (r == 0)
+        (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);
+    return r;
+}
+
+static int reconfigure_ask(struct executor *executor, const struct settings_change *change,
+                           struct explain *explain)
+{
+    struct engine_config config = *engine_get_config(executor->engine);
+    struct engine_change nothing = { 0 };
+    const char *text = NULL;
+    int r = change->replan ? reconfigure_try_plan(executor, &change->settings, explain) : 0;
+
+    if (r < 0)
+        return r;
+    settings_update_config(&change->settings, &config);
+    r = engine_reconfigure_ask(executor->engine, &config,
+                               RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000), &text);
+    if (r < 0)
+        return reconfigure_explain_engine(executor, r, text, &nothing, explain);
+    executor->reconfiguring = RECONFIGURING_ASKED;
+    return 0;
+}
+
+/* All workers stand. */
+static int reconfigure_make(struct executor *executor, const struct settings_change *change,
+                            struct explain *explain)
 {
     struct engine_config config = *engine_get_config(executor->engine);
     /* the engine makes copies */
     const struct topology_plan *plan = topology_get_plan(executor->topology);
-    struct explain undo; /* nobody reads it: the places that were in force can be planned again */
-    const char *text = NULL;
     uint8_t *distances = NULL;
-    int r;
 
-    memset(ret_done, 0, sizeof(*ret_done));
     settings_update_config(&change->settings, &config);
-    if (reconfigure_is_for_no_worker(&executor->settings, change)) {
-        engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
-        engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes,
-                           config.waiting_quota_ns);
-        reconfigure_take(executor, &change->settings);
-        return 0;
-    }
     if (change->replan) {
-        r = reconfigure_plan_workers(executor, &change->settings, false, explain);
-        if (r < 0)
+        int r = reconfigure_plan_workers(executor, &change->settings, false, explain);
+
+        if (r < 0) { /* it was possible when it was asked for */
+            reconfigure_give_up(executor);
             return r;
+        }
         config.cpus = plan->cpus;
         config.nodes = plan->nodes;
         distances = topology_make_distances(executor->topology);
         if (distances)
             config.distances = distances; /* else: as they were */
     }
-    r = engine_reconfigure(executor->engine, &config, RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000),
-                           ret_done, &text);
+    engine_reconfigure_make(executor->engine, &config);
     free(distances);
-    if (r < 0) {
-        if (change->replan)
-            (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);
-        return reconfigure_explain_engine(executor, r, text, ret_done, explain);
-    }
     engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes,
                        config.waiting_quota_ns);
     reconfigure_take(executor, &change->settings);
+    executor->change = *change;
+    executor->reconfiguring = RECONFIGURING_MADE;
     post_rate_update(executor);
     executor_publish_mode(executor);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;
+}
+
+static int reconfigure_look(struct executor *executor, const struct settings_change *change,
+                            struct explain *explain)
+{
+    struct engine_change stuck = { 0 };
+    const char *text = NULL;
+    int r = engine_reconfigure_look(executor->engine, &stuck.stuck, &text);
+
+    if (r == -EINPROGRESS)
+        return EXECUTOR_LATER;
+    if (r == 0)
+        return reconfigure_make(executor, change, explain);
+    executor->reconfiguring = RECONFIGURING_NONE;
+    return reconfigure_explain_engine(executor, r, text, &stuck, explain);
+}
+
+int reconfigure(struct executor *executor, const struct settings_change *change,
+                struct engine_change *ret_done, struct explain *explain)
+{
+    struct engine_config config = *engine_get_config(executor->engine);
+    int r = 0;
+
+    memset(ret_done, 0, sizeof(*ret_done));
+    settings_update_config(&change->settings, &config);
+    if (!executor->is_first || executor->reconfiguring == RECONFIGURING_NONE) {
+        if (reconfigure_is_for_no_worker(&executor->settings, change)) {
+            engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
+            engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes,
+                               config.waiting_quota_ns);
+            reconfigure_take(executor, &change->settings);
+            return 0;
+        }
+        if (!executor->is_first)
+            return EXECUTOR_LATER;
+        r = reconfigure_ask(executor, change, explain);
+    }
+    if (r == 0 && executor->reconfiguring == RECONFIGURING_ASKED)
+        r = reconfigure_look(executor, change, explain);
+    if (r == 0)
+        r = engine_reconfigure_end(executor->engine, ret_done) == -EINPROGRESS ? EXECUTOR_LATER : 0;
+    if (r == 0)
+        executor->reconfiguring = RECONFIGURING_NONE;
+    return r;
+}
+
+bool reconfigure_is_under_way(const struct executor *executor)
+{
+    return executor->reconfiguring != RECONFIGURING_NONE;
+}
+
+void reconfigure_give_up(struct executor *executor)
+{
+    if (executor->reconfiguring != RECONFIGURING_NONE)
+        engine_reconfigure_cancel(executor->engine);
+    executor->reconfiguring = RECONFIGURING_NONE;
 }

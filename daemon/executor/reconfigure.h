@@ -2,7 +2,8 @@
 /* Putting changed settings into force while workers run: one transaction of the engine, all or
  * nothing.
  *
- * Control thread only.  The event loop stands still meanwhile, RECONFIGURE_TIMEOUT_MS at most.
+ * Control thread only, which waits for nobody: while workers come to the barrier, and go on from
+ * it, EXECUTOR_LATER says that it is to be asked again, with the same change (command_later.h).
  */
 #pragma once
 
@@ -11,7 +12,10 @@
 
 enum { RECONFIGURE_TIMEOUT_MS = 2000 }; /* for a worker to come out of its handler */
 
-/* -EINVAL: this machine does not have the places, or the engine refuses; -EBUSY: a handler does not
- * return. Nothing has changed then. */
+/* EXECUTOR_LATER; -EINVAL: this machine does not have the places, or the engine refuses; -EBUSY: a
+ * handler does not return. Nothing has changed then. */
 int reconfigure(struct executor *executor, const struct settings_change *change,
                 struct engine_change *ret_done, struct explain *explain);
+bool reconfigure_is_under_way(const struct executor *executor);
+/* The change that was asked for is not made, if it has not been made yet. */
+void reconfigure_give_up(struct executor *executor);

@@ -22,6 +22,7 @@
 #include "daemon/common/memory_limit.h"
 #include "daemon/executor/address_space.h"
 #include "daemon/executor/backtrace.h"
+#include "daemon/executor/command_later.h"
 #include "daemon/executor/contain.h"
 #include "daemon/executor/fault_log.h"
 #include "daemon/executor/ports.h"
@@ -539,8 +540,10 @@ void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain
                               "the executor is being drained already");
         return;
     }
-    if (drain->stop)
+    if (drain->stop) {
+        command_later_end(executor);
         post_rate_lift(executor);
+    }
     executor->draining = true;
     executor->drain_stop = drain->stop;
     executor->drain_command = command;

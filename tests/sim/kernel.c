@@ -450,6 +450,17 @@ int sim_pthread_join(pthread_t thread, void **ret)
     return 0;
 }
 
+int sim_pthread_tryjoin_np(pthread_t thread, void **ret)
+{
+    (void)ret;
+    call();
+    struct fiber *f = &sim.fibers[thread];
+    if (f->state != FIBER_ENDED)
+        return EBUSY;
+    f->state = FIBER_FREE;
+    return 0;
+}
+
 static uint64_t *mutex_word(pthread_mutex_t *mutex)
 {
     return (uint64_t *)(void *)mutex;

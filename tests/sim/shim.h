@@ -61,6 +61,7 @@ int sim_fcntl(int fd, int command, ...);
 int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *),
                        void *argument);
 int sim_pthread_join(pthread_t thread, void **ret);
+int sim_pthread_tryjoin_np(pthread_t thread, void **ret);
 int sim_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
 int sim_pthread_mutex_destroy(pthread_mutex_t *mutex);
 int sim_pthread_mutex_lock(pthread_mutex_t *mutex);
@@ -132,6 +133,7 @@ extern int sim_seed_bug; /* tests/seeded/seeds.h: which deliberate bug is on */
 #define fcntl                             sim_fcntl
 #define pthread_create                    sim_pthread_create
 #define pthread_join                      sim_pthread_join
+#define pthread_tryjoin_np                sim_pthread_tryjoin_np
 #define pthread_mutex_init                sim_pthread_mutex_init
 #define pthread_mutex_destroy             sim_pthread_mutex_destroy
 #define pthread_mutex_lock                sim_pthread_mutex_lock

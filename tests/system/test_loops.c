@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The executor's control thread waits for nobody: beside a handler that hangs, one client opens and
- * ends ports by the hundred, and everybody else's requests are answered. Judged by how often the
- * thread has waited, and by the processor time of its longest turn; no time on the clock is. */
+ * ends ports by the hundred, another changes settings and unloads a plugin, and everybody else's
+ * requests are answered. Judged by how often the thread has waited, and by the processor time of
+ * its longest turn; no time on the clock is. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -193,11 +194,49 @@ static void test_beside_a_detached_handler(void **state)
     check_turns();
 }
 
+/* Whoever changes settings, or unloads a plugin, waits for the handler, and is refused in the end;
+ * the control thread waits for nobody. False: it has, as a look at the handler may. */
+static bool change_in_vain(struct odeon_client *client)
+{
+    uint64_t waits = service_figure(&service, "control_waits");
+    const char *keys[] = { "workers" }, *values[] = { "1" };
+
+    assert_int_equal(odeon_executor_set(client, keys, values, 1, NULL), -EBUSY);
+    assert_int_equal(odeon_plugin_unload(client, "probe"), -EBUSY);
+    assert_non_null(strstr(odeon_error_text(), "a handler has been running for long"));
+    assert_true(atomic_load(&page->left) < atomic_load(&page->entered));
+    return service_figure(&service, "control_waits") == waits;
+}
+
+static void test_settings_and_plugins(void **state)
+{
+    struct odeon_client *client = service_connect(&service, "administrator");
+    const char *keys[] = { "workers" }, *values[] = { "1" };
+    uint64_t waits;
+    bool waited_for_nobody = false;
+
+    (void)state;
+    assert_int_equal(odeon_plugin_load(client, TEST_PROBE), 0);
+    hang(hanger_spawn(ODEON_WHERE_ANY), 1);
+    wait_for_the_last_look();
+    for (unsigned again = 0; !waited_for_nobody && again < 5; again++)
+        waited_for_nobody = change_in_vain(client);
+    assert_true(waited_for_nobody);
+    let_go();
+    waits = service_figure(&service, "control_waits");
+    assert_true(wait_until(odeon_executor_set(client, keys, values, 1, NULL) == 0));
+    assert_true(wait_until(odeon_plugin_unload(client, "probe") == 0));
+    assert_int_equal(service_figure(&service, "control_waits"), waits);
+    odeon_client_disconnect(client);
+    check_turns();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_beside_a_handler_that_is_set_aside),
         cmocka_unit_test(test_beside_a_detached_handler),
+        cmocka_unit_test(test_settings_and_plugins),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -21,7 +21,8 @@ result() { # STATUS NAME
 #   EPERM EPROTOTYPE ENOTSOCK  are told as others where the library connects
 #   EPROTONOSUPPORT ESTALE     are told as -EPROTO and -ECONNRESET
 #   EBADFD                     memory that odeond has made is what it has made
-unseen='EPERM|EPROTOTYPE|ENOTSOCK|EPROTONOSUPPORT|ESTALE|EBADFD'
+#   EINPROGRESS                workers have still to be looked for: the request is not answered yet
+unseen='EPERM|EPROTOTYPE|ENOTSOCK|EPROTONOSUPPORT|ESTALE|EBADFD|EINPROGRESS'
 
 # names FILE...: without comments
 names() {

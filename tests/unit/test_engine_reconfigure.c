@@ -2,6 +2,8 @@
 /* Reconfiguration while messages flow: however often workers come and go and whatever they do at
  * that moment, each message is run once, by one worker at a time, those of a pair in order; ports
  * go on; a stuck handler changes nothing. */
+#include <sys/epoll.h>
+
 #include "daemon/engine/actors/placement.h"
 #include "engine_client.h"
 
@@ -395,6 +397,98 @@ static void test_stuck_handler(void **state)
     engine_fixture_close(&f);
 }
 
+static int look(struct engine_fixture *f)
+{
+    uint32_t stuck;
+    const char *text;
+    return engine_reconfigure_look(f->engine, &stuck, &text);
+}
+
+/* reconfigure.X5: while a change is asked for nobody waits, and the control thread does its other
+ * work; it can be given up, also by the engine's stop. */
+static void test_asked_and_given_up(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct engine_change change;
+    struct engine_config config;
+    const char *text;
+    ring_begin(&f, roomy_config(3));
+    config = *engine_get_config(f.engine);
+    assert_int_equal(engine_actor_send(f.engine, actors[5], block_type, NULL, 0), 0); /* pinned */
+    assert_true(engine_fixture_until(atomic_load(&block_entered) == 1));
+    for (uint32_t i = 0; i < 6; i++) {
+        config.n_workers = i % 2 ? 1 : WORKERS_MAX;
+        assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+        assert_int_equal(engine_reconfigure_ask(f.engine, &config, 0, &text), -EALREADY);
+        for (uint32_t k = 0; k < 500; k++) {
+            assert_int_equal(look(&f), -EINPROGRESS);
+            if (i > 2) /* over several tries */
+                nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+        }
+        if (i == 2) /* the messages that come meanwhile are not forgotten */
+            ring_inject(&f);
+        engine_reconfigure_cancel(f.engine);
+        check_owners(&f, 3);
+    }
+    atomic_store(&block_release, 1);
+    ring_collect(&f);
+    assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+    assert_true(engine_fixture_until(look(&f) != -EINPROGRESS));
+    engine_reconfigure_cancel(f.engine); /* while all stand */
+    check_owners(&f, 3);
+    reconfigure(&f, config);
+    assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+    assert_true(engine_fixture_until(look(&f) == 0));
+    engine_reconfigure_make(f.engine, &config);
+    assert_true(engine_fixture_until(engine_reconfigure_end(f.engine, &change) == 0));
+    check_owners(&f, config.n_workers);
+    config.n_workers = WORKERS_MAX;
+    assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
+static bool hears(struct engine_fixture *f, uint32_t worker, int doorbell)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    return epoll_ctl(f->engine->workers[worker]->doorbells.epoll_fd, EPOLL_CTL_MOD, doorbell,
+                     &event) == 0 ||
+           errno != ENOENT; /* what is exclusive cannot be changed */
+}
+
+/* A port that is opened while a change is asked for rings those who come with it; one that ends
+ * while they go on rings nobody who has gone. */
+static void test_ports_meanwhile(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    const char *text;
+    ring_begin(&f, roomy_config(1));
+    struct engine_config config = *engine_get_config(f.engine);
+    struct engine_change change;
+    config.n_workers = WORKERS_MAX;
+    assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+    client_open(&f, &c, 0, 1);
+    int doorbell = f.engine->ports.table[0].doorbell_fd;
+    assert_true(engine_fixture_until(look(&f) == 0));
+    engine_reconfigure_make(f.engine, &config);
+    assert_true(engine_fixture_until(engine_reconfigure_end(f.engine, &change) == 0));
+    for (uint32_t id = 0; id < WORKERS_MAX; id++)
+        assert_true(hears(&f, id, doorbell));
+    config.n_workers = 1;
+    assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+    assert_true(engine_fixture_until(look(&f) == 0));
+    engine_reconfigure_make(f.engine, &config);
+    for (uint32_t id = 0; id < WORKERS_MAX; id++)
+        assert_int_equal(hears(&f, id, doorbell), id == 0);
+    assert_true(engine_fixture_until(engine_reconfigure_end(f.engine, &change) == 0));
+    engine_stop(f.engine);
+    client_free(&c);
+    engine_fixture_close(&f);
+}
+
 /* A detached actor's handler blocks: nobody waits for it. */
 static void test_detached_does_not_hold(void **state)
 {
@@ -587,6 +681,8 @@ int main(void)
         cmocka_unit_test(test_parked_and_woken),
         cmocka_unit_test(test_retired_queues),
         cmocka_unit_test(test_stuck_handler),
+        cmocka_unit_test(test_asked_and_given_up),
+        cmocka_unit_test(test_ports_meanwhile),
         cmocka_unit_test(test_detached_does_not_hold),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_before_the_start),

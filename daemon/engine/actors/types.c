@@ -8,19 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "daemon/common/clock.h"
 #include "daemon/common/name.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/overflow.h"
-#include "daemon/engine/signal/own_thread.h"
-#include "daemon/engine/signal/quiesce.h"
-
-enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
 
 static void types_view_message_type(const struct segment_message_type *durable, uint16_t id,
                                     struct engine_message_type *ret)
@@ -112,7 +106,7 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     if (id >= ODEON_ACTOR_TYPES_MAX)
         return -ENOSPC;
     struct segment_actor_type *durable = &e->segment.actor_types[id];
-    if (id < n && load_relaxed(&e->types.known[id]))
+    if (id < n && (load_relaxed(&e->types.known[id]) || e->types.retiring[id]))
         return -EEXIST;
     if (info->restart == RESTART_KEEP && info->state_size > e->segment.header->durable_bytes)
         return -E2BIG;
@@ -205,50 +199,6 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */
     store_release(&e->types.spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;
-    return 0;
-}
-
-/* A detached thread may still be behind the run of its last actor. */
-static bool types_detached_leave_type(struct engine *e, uint32_t id)
-{
-    uint64_t until = clock_now_ns() + RETIRE_WAIT_NS;
-    while (own_thread_runs_type(e, id)) {
-        if (clock_now_ns() > until)
-            return false;
-        control_waits(e);
-        nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
-    }
-    return true;
-}
-
-int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
-{
-    *ret_live = 0;
-    struct actor_type *type = id < ODEON_ACTOR_TYPES_MAX ? load_relaxed(&e->types.known[id]) : NULL;
-    if (!type)
-        return -ENOENT;
-    *ret_live = live_of_type(e, id);
-    if (*ret_live > 0)
-        return -EBUSY;
-    /* A spawn may be under way: its actor finds its type until nobody can have made one. */
-    store_release(&e->types.spawnable[id], NULL);
-    bool quiet = quiesce_wait(e, RETIRE_WAIT_NS);
-    *ret_live = live_of_type(e, id);
-    if (quiet && *ret_live == 0 && types_detached_leave_type(e, id)) {
-        store_release(&e->types.known[id], NULL);
-        quiet = quiesce_wait(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
-    } else {
-        quiet = false;
-    }
-    if (!quiet) {
-        store_release(&e->types.known[id], type);
-        store_release(&e->types.spawnable[id], type);
-        return -EBUSY;
-    }
-    for (uint32_t i = 0; i < e->segment.n_ids; i++)
-        actors_state_forget(e->workers[i], type);
-    free(type->listed);
-    free(type);
     return 0;
 }
 

@@ -39,6 +39,7 @@
 #include "daemon/engine/parts/placement.h"
 #include "daemon/engine/parts/port.h"
 #include "daemon/engine/parts/reclaim.h"
+#include "daemon/engine/parts/reconfigure.h"
 #include "daemon/engine/parts/rota.h"
 #include "daemon/engine/parts/stall.h"
 #include "daemon/engine/parts/steal.h"
@@ -141,6 +142,7 @@ struct engine {
     alignas(64) struct watch watch;
     struct budget budget;
     struct letter_marks letter_marks;
+    struct reconfiguration reconfiguration;
 };
 static_assert(offsetof(struct engine, stopping) + 4 - offsetof(struct engine, steal) <= 64,
               "what workers look at all the time is one cache line");

@@ -42,6 +42,11 @@ void events_push(struct engine *e, enum engine_event_kind kind, uint32_t port, u
             e->events.list[e->events.n++] = event;
     }
     pthread_mutex_unlock(&e->events.mutex);
+    events_ring(e);
+}
+
+void events_ring(struct engine *e)
+{
     uint64_t one = 1;
     ssize_t r = write(e->events.fd, &one, sizeof(one));
     (void)r;

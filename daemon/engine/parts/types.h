@@ -56,9 +56,30 @@ static inline bool actor_type_is_quick(const struct actor_type *type, uint32_t i
     return load_relaxed(&type->behaviours[index].meta) != BEHAVIOUR_META_CLOSED;
 }
 
+/* What workers are to come to (quiesce.h).  Control thread. */
+struct quiesce {
+    uint32_t seen; /* workers below it have come to it */
+    uint64_t passes[ODEON_WORKERS_MAX];
+};
+
+enum retiring_step {
+    RETIRING_SPAWNS, /* until nobody can make an actor of it any more */
+    RETIRING_THREADS,
+    RETIRING_LOOKS /* until nobody can look at it any more */
+};
+
+/* A type that goes (retire.c).  Control thread. */
+struct retiring {
+    struct actor_type *type;
+    enum retiring_step step;
+    uint64_t until_ns; /* of this step */
+    struct quiesce quiesce;
+};
+
 /* Of the engine. */
 struct type_table {
     _Atomic(struct actor_type *) known[ODEON_ACTOR_TYPES_MAX];
     /* the same, but for a type that is about to be retired: new actors */
     _Atomic(struct actor_type *) spawnable[ODEON_ACTOR_TYPES_MAX];
+    struct retiring *retiring[ODEON_ACTOR_TYPES_MAX]; /* NULL: it does not go */
 };

@@ -26,14 +26,22 @@ void barrier_stand(struct worker *w);
  * already. */
 void barrier_enlist(struct worker *w);
 
-/* Asks for a pause and waits until workers [0, n) stand. 0; -EBUSY: *stuck did not come in time,
- * nobody stands any more. *stuck before: the one of the try before, UINT32_MAX: none; it is named
- * again if it is missing again. */
-int barrier_close(struct engine *engine, uint32_t n, uint64_t timeout_ns, uint32_t *stuck);
-/* The pause that barrier_close() would ask for next. */
+/* Asks for a pause.  Nobody waits for that: whoever asks looks again, and a worker that stands, or
+ * has gone on, rings the doorbell of the events (events.h). */
+void barrier_ask(struct engine *engine, uint32_t n);
+/* Whether workers [0, n) stand; *come: those below it are known to, 0 at the first look.  Those
+ * that are missing are made to look behind their present message. */
+bool barrier_have_come(struct engine *engine, uint32_t n, uint32_t *come);
+/* Who is missing: of `last_time`, who was at the try before (UINT32_MAX: nobody), and the first one
+ * that has not come. */
+uint32_t barrier_missing(struct engine *engine, uint32_t n, uint32_t come, uint32_t last_time);
+/* The pause that barrier_ask() would ask for next. */
 uint32_t barrier_next(struct engine *engine);
-/* Lets [0, n) go; waits until each has seen it. Returns how long they stood: from the first of [0,
- * old) that stood to the last that went. */
-uint64_t barrier_open(struct engine *engine, uint32_t n, uint32_t old);
-/* Takes back what was prepared for barrier_next(): threads that were made for it end. */
-void barrier_skip(struct engine *engine);
+/* The pause is over, or is taken back; threads that were made for barrier_next() end if it has not
+ * been asked for. */
+void barrier_let_go(struct engine *engine);
+/* Whether workers [0, n), who all stood, have seen that; *gone as *come. */
+bool barrier_have_gone(struct engine *engine, uint32_t n, uint32_t *gone);
+/* How long they stood, who have gone on: from the first of [0, old) that stood to the last of [0,
+ * n) that went. */
+uint64_t barrier_pause_ns(const struct engine *engine, uint32_t n, uint32_t old);

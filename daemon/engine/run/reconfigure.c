@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
@@ -38,37 +37,60 @@ static int reconfigure_doorbells_watch(struct engine *e, struct worker *w)
     return r;
 }
 
-/* Workers [from, to) have no thread any more, or their threads end. */
+/* The threads of workers [from, to) end.  They are looked after by reconfigure_threads_end. */
 static void reconfigure_workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
 {
-    for (uint32_t id = from; id < to; id++) {
-        control_waits(e);
-        worker_join(e->workers[id]);
-        reconfigure_doorbells_unwatch(e, e->workers[id]);
-        actors_slots_return(e->workers[id]);
-    }
+    e->reconfiguration.ends = from;
+    e->reconfiguration.ends_to = to > from ? to : from;
 }
 
-/* What can fail: threads for workers [from, to), which stand at the coming pause from the
- * beginning, and their doorbells. */
-static int reconfigure_workers_enlist(struct engine *e, uint32_t from, uint32_t to)
+/* False: one has not ended yet. */
+static bool reconfigure_threads_end(struct engine *e)
 {
-    for (uint32_t id = from; id < to; id++) {
-        int r = reconfigure_doorbells_watch(e, e->workers[id]);
-        if (r == 0)
-            r = worker_start(e->workers[id], barrier_next(e));
-        if (r < 0) {
-            reconfigure_doorbells_unwatch(e, e->workers[id]);
-            barrier_skip(e);
-            reconfigure_workers_dismiss(e, from, id);
-            return r;
-        }
+    struct reconfiguration *r = &e->reconfiguration;
+    for (; r->ends < r->ends_to; r->ends++) {
+        struct worker *w = e->workers[r->ends];
+        if (!worker_has_ended(w))
+            return false;
+        actors_slots_return(w);
     }
-    return 0;
+    return true;
 }
 
-/* How long one try to stop all workers takes at most; between two they run. */
+/* Threads for workers [from, to), which stand at the coming pause from the beginning.  *ret_n: so
+ * many have been made. */
+static int reconfigure_workers_enlist(struct engine *e, uint32_t from, uint32_t to, uint32_t *ret_n)
+{
+    int r = 0;
+    for (*ret_n = 0; r == 0 && from + *ret_n < to; *ret_n += r == 0)
+        r = worker_start(e->workers[from + *ret_n], barrier_next(e));
+    return r;
+}
+
+/* How long one try to stop all workers takes at most, and how long they run between two. */
 enum { STAND_NS = 20 * 1000 * 1000 };
+
+static uint32_t reconfigure_most(const struct reconfiguration *r)
+{
+    return r->before > r->after ? r->before : r->after;
+}
+
+/* A handler that hangs makes nobody stand for longer than one try. */
+static void reconfigure_try(struct engine *e)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    uint32_t made;
+    r->phase = RECONFIGURATION_COME;
+    r->seen = 0;
+    r->try_until_ns = clock_now_ns() + STAND_NS;
+    r->error = reconfigure_workers_enlist(e, r->before, r->after, &made);
+    if (r->error == 0) {
+        barrier_ask(e, reconfigure_most(r));
+        return;
+    }
+    barrier_let_go(e);
+    reconfigure_workers_dismiss(e, r->before, r->before + made);
+}
 
 /* ---- while all stand ---- */
 
@@ -174,42 +196,126 @@ static void reconfigure_stats_note(struct engine *e, uint64_t pause_ns)
         store_relaxed(&e->stats->pause_longest_ns, pause_ns);
 }
 
-/* One try.  A handler that hangs makes nobody wait for longer than this. */
-static int reconfigure_all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t *stuck)
+/* Those who do not run, or not yet, do not hear of ports that come and go: so those who come get
+ * the doorbells, and those who go lose them, in the turn in which all stand. */
+static void reconfigure_deafen(struct engine *e, uint32_t from, uint32_t to)
 {
-    int r = reconfigure_workers_enlist(e, before, after);
-    if (r < 0)
-        return r;
-    r = barrier_close(e, before > after ? before : after, STAND_NS, stuck);
-    if (r < 0)
-        reconfigure_workers_dismiss(e, before, after);
+    for (uint32_t id = from; id < to; id++)
+        reconfigure_doorbells_unwatch(e, e->workers[id]);
+}
+
+static int reconfigure_newcomers_listen(struct engine *e)
+{
+    int r = 0;
+    for (uint32_t id = e->reconfiguration.before; r == 0 && id < e->reconfiguration.after; id++)
+        r = reconfigure_doorbells_watch(e, e->workers[id]);
     return r;
 }
 
-int reconfigure_run(struct engine *e, const struct engine_config *config, uint64_t timeout_ns,
-                    struct engine_change *ret_change)
+/* The try is over, or the change is given up.  It may be begun anew, where there is no error. */
+static void reconfigure_take_back(struct engine *e, int error)
 {
-    uint32_t before = engine_workers(e), after = config->n_workers,
-             most = before > after ? before : after;
-    memset(ret_change, 0, sizeof(*ret_change));
-    if (!e->started) { /* nobody runs: there is nobody to wait for */
-        ret_change->moved = reconfigure_change_apply(e, config);
-        return 0;
+    struct reconfiguration *r = &e->reconfiguration;
+    reconfigure_deafen(e, r->before, r->after);
+    barrier_let_go(e);
+    reconfigure_workers_dismiss(e, r->before, r->after);
+    r->error = error;
+    r->phase = RECONFIGURATION_REST;
+}
+
+static void reconfigure_look_who_comes(struct engine *e)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    uint64_t now = clock_now_ns();
+    uint32_t n = reconfigure_most(r);
+    if (barrier_have_come(e, n, &r->seen)) {
+        int error = reconfigure_newcomers_listen(e);
+        if (error < 0)
+            reconfigure_take_back(e, error);
+        else
+            r->phase = RECONFIGURATION_STAND;
+    } else if (now >= r->try_until_ns) {
+        r->stuck = barrier_missing(e, n, r->seen, r->stuck);
+        reconfigure_take_back(e, now >= r->until_ns ? -EBUSY : 0);
+        r->rest_until_ns = now + STAND_NS;
     }
-    int r;
-    ret_change->stuck = UINT32_MAX;
-    for (uint64_t until = clock_now_ns() + timeout_ns;
-         (r = reconfigure_all_stand(e, before, after, &ret_change->stuck)) == -EBUSY &&
-         clock_now_ns() < until;) {
-        control_waits(e);
-        struct timespec pause = { .tv_nsec = STAND_NS };
-        nanosleep(&pause, NULL);
-    }
-    if (r < 0)
-        return r;
-    ret_change->moved = reconfigure_change_apply(e, config);
-    ret_change->pause_ns = barrier_open(e, most, before);
-    reconfigure_workers_dismiss(e, after, before);
-    reconfigure_stats_note(e, ret_change->pause_ns);
+}
+
+int reconfigure_ask(struct engine *e, uint32_t n_workers, uint64_t timeout_ns)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    uint64_t now = clock_now_ns();
+    if (r->phase != RECONFIGURATION_NONE)
+        return -EALREADY;
+    *r = (struct reconfiguration){ .before = engine_workers(e),
+                                   .after = n_workers,
+                                   .stuck = UINT32_MAX,
+                                   .until_ns = timeout_ns < UINT64_MAX - now ? now + timeout_ns
+                                                                             : UINT64_MAX };
+    if (e->started)
+        reconfigure_try(e);
+    else /* nobody runs: there is nobody to wait for */
+        r->phase = RECONFIGURATION_STAND;
     return 0;
+}
+
+int reconfigure_look(struct engine *e, uint32_t *ret_stuck)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    if (!reconfigure_threads_end(e))
+        return -EINPROGRESS;
+    *ret_stuck = r->stuck;
+    if (r->error < 0) {
+        r->phase = RECONFIGURATION_NONE;
+        return r->error;
+    }
+    if (r->phase == RECONFIGURATION_COME)
+        reconfigure_look_who_comes(e);
+    else if (r->phase == RECONFIGURATION_REST && clock_now_ns() >= r->rest_until_ns)
+        reconfigure_try(e);
+    return r->phase == RECONFIGURATION_STAND ? 0 : -EINPROGRESS;
+}
+
+void reconfigure_make(struct engine *e, const struct engine_config *config)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    engine_check("reconfigure.X5",
+                 r->phase == RECONFIGURATION_STAND && config->n_workers == r->after);
+    r->moved = reconfigure_change_apply(e, config);
+    r->phase = RECONFIGURATION_GO;
+    r->seen = 0;
+    if (!e->started)
+        return;
+    reconfigure_deafen(e, r->after, r->before);
+    barrier_let_go(e);
+    reconfigure_workers_dismiss(e, r->after, r->before);
+}
+
+int reconfigure_end(struct engine *e, struct engine_change *ret_change)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    *ret_change = (struct engine_change){ .moved = r->moved, .stuck = UINT32_MAX };
+    if (e->started) {
+        uint32_t n = reconfigure_most(r);
+        if (!barrier_have_gone(e, n, &r->seen) || !reconfigure_threads_end(e))
+            return -EINPROGRESS;
+        ret_change->pause_ns = barrier_pause_ns(e, n, r->before);
+        reconfigure_stats_note(e, ret_change->pause_ns);
+    }
+    r->phase = RECONFIGURATION_NONE;
+    return 0;
+}
+
+void reconfigure_cancel(struct engine *e)
+{
+    struct reconfiguration *r = &e->reconfiguration;
+    if (r->phase == RECONFIGURATION_COME || r->phase == RECONFIGURATION_STAND)
+        reconfigure_take_back(e, 0);
+    for (uint32_t id = r->ends; e->started && id < r->ends_to; id++) {
+        control_waits(e);
+        worker_join(e->workers[id]);
+        actors_slots_return(e->workers[id]);
+    }
+    r->ends = r->ends_to = 0;
+    r->phase = RECONFIGURATION_NONE;
 }

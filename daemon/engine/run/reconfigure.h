@@ -13,12 +13,24 @@
  *     then every source is looked at, and those with work get their bit.  Against an appender
  *     (publish, full barrier, owner): one of the two sees the other [SCAN_ORDER].
  * reconfigure.X4  A bit is cleared before that look only [CLEAR_AFTER].
+ * reconfigure.X5  Nobody waits: workers are asked, and looked for again, by whoever calls this,
+ *     until all stand; the change is made in the very turn that finds them so, before anything else
+ *     of the control thread's.  While they come, and while they go on, the control thread does its
+ *     other work, as a detached thread does.
  */
 #pragma once
 
 #include "daemon/engine/core/core.h"
 
-/* engine_reconfigure, checked. 0, -EBUSY and ret_change->stuck, or the error of a thread that could
- * not be made. */
-int reconfigure_run(struct engine *engine, const struct engine_config *config, uint64_t timeout_ns,
-                    struct engine_change *ret_change);
+/* The first step. 0; -EALREADY: another change is under way. */
+int reconfigure_ask(struct engine *engine, uint32_t n_workers, uint64_t timeout_ns);
+/* Until it does not say -EINPROGRESS any more.  0: all stand; -EBUSY: *ret_stuck did not come in
+ * time, or the error of a thread that could not be made: it is over, and nothing has changed. */
+int reconfigure_look(struct engine *engine, uint32_t *ret_stuck);
+/* At once then.  The configuration has been checked. */
+void reconfigure_make(struct engine *engine, const struct engine_config *config);
+/* Until it does not say -EINPROGRESS any more: 0, it is over. */
+int reconfigure_end(struct engine *engine, struct engine_change *ret_change);
+/* Workers go on, nothing changes that has not; waits for threads that end.  Before the engine
+ * stops. */
+void reconfigure_cancel(struct engine *engine);

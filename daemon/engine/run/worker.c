@@ -339,7 +339,7 @@ static void *worker_main(void *argument)
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
     while (worker_goes_on(w)) {
-        /* a quiescent point; read (acquire) by quiesce_wait and reap_collect */
+        /* a quiescent point; read (acquire) by quiesce_is_over and reap_collect */
         store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
         if (w->loop.stalled) {
             w->loop.stalled = false;
@@ -367,4 +367,9 @@ int worker_start(struct worker *w, uint32_t epoch)
 void worker_join(struct worker *w)
 {
     pthread_join(w->thread, NULL);
+}
+
+bool worker_has_ended(struct worker *w)
+{
+    return pthread_tryjoin_np(w->thread, NULL) == 0;
 }

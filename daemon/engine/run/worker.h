@@ -11,3 +11,5 @@ struct worker *worker_free(struct worker *w);
 /* epoch 0, or the coming pause, at which it is to stand first (barrier.h). */
 int worker_start(struct worker *w, uint32_t epoch);
 void worker_join(struct worker *w);
+/* The same, where the thread has ended; it waits for nobody. False: it has not. */
+bool worker_has_ended(struct worker *w);

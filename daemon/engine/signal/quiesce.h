@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quiescent points: what no worker can still be looking at.
+/* Quiescent points: what no worker can still be looking at.  Nobody waits for them: they are asked
+ * for, and whoever asked looks again.
  *
- * Threads: the control thread. */
+ * Threads: the control thread.
+ *
+ * quiesce.Q1  The control thread passes a full barrier between what it has taken away and the first
+ *     look.  A worker that is seen asleep, or at two points since, holds nothing of before: it may
+ *     have been on its way to the first of them when it looked last.
+ */
 #pragma once
 
 #include "daemon/engine/core/core.h"
 
-/* Waits until every worker has come to a point where it runs no plugin code and looks at no port,
- * or the timeout. False: one has not. */
-bool quiesce_wait(struct engine *engine, uint64_t timeout_ns);
+/* From here on. */
+void quiesce_ask(struct engine *engine, struct quiesce *quiesce);
+/* Every worker has come to a point where it runs no plugin code and looks at no port. False: look
+ * again. */
+bool quiesce_is_over(struct engine *engine, struct quiesce *quiesce);
