@@ -615,6 +615,9 @@ int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head
 /* As engine_actor_spawn_placed; -ESRCH: no such type. */
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
                      actor_ref *ret_ref);
+/* The same for an actor that asks for nothing but a place, PLACE_NEAR or PLACE_SPREAD. */
+int engine_ctx_spawn_plain(struct engine_context *ctx, uint32_t type,
+                           enum engine_placement placement, actor_ref *ret_ref);
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref);
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id);
 /* Names of the running actor's type and plugin, for log lines.  Valid until the behaviour

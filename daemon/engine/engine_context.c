@@ -314,9 +314,18 @@ int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head
                                       ctx->correlation, head, head_size, tail, tail_size);
 }
 
+int engine_ctx_spawn_plain(struct engine_context *ctx, uint32_t type,
+                           enum engine_placement placement, actor_ref *ret_ref)
+{
+    return spawn_plain(worker_of_context(ctx), type, placement, ret_ref);
+}
+
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
                      actor_ref *ret_ref)
 {
+    if (spawn->placement <= PLACE_NEAR && !spawn->name && spawn->args_size == 0 &&
+        spawn->account == 0)
+        return engine_ctx_spawn_plain(ctx, type, spawn->placement, ret_ref);
     return spawn_actor(worker_of_context(ctx), type, ctx->self, spawn, ret_ref);
 }
 

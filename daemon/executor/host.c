@@ -172,8 +172,9 @@ static inline int host_spawn_read(const struct odeon_spawn_options *options,
     return 0;
 }
 
-static int host_spawn(struct odeon_context *ctx, uint32_t type,
-                      const struct odeon_spawn_options *options, odeon_ref *ret_ref)
+static __attribute__((noinline)) int host_spawn_otherwise(struct odeon_context *ctx, uint32_t type,
+                                                          const struct odeon_spawn_options *options,
+                                                          odeon_ref *ret_ref)
 {
     static const struct engine_spawn plain = { .placement = PLACE_SPREAD };
     struct engine_spawn spawn;
@@ -190,6 +191,20 @@ static int host_spawn(struct odeon_context *ctx, uint32_t type,
         return engine_ctx_spawn(host_engine_ctx(ctx), type, &plain, ret_ref);
     r = host_spawn_read(options, &spawn);
     return r < 0 ? r : engine_ctx_spawn(host_engine_ctx(ctx), type, &spawn, ret_ref);
+}
+
+/* An actor that asks for nothing but a queue is passed on without being put together. */
+static int host_spawn(struct odeon_context *ctx, uint32_t type,
+                      const struct odeon_spawn_options *options, odeon_ref *ret_ref)
+{
+    static_assert(ODEON_PLACE_SPREAD == (int)PLACE_SPREAD && ODEON_PLACE_HERE == (int)PLACE_NEAR,
+                  "places of plain spawns");
+    if (!options || !ret_ref || ctx->self == ODEON_NOBODY ||
+        options->struct_size != sizeof(*options) || options->placement > ODEON_PLACE_HERE ||
+        options->name || options->args_size > 0 || options->place | options->reserved)
+        return host_spawn_otherwise(ctx, type, options, ret_ref);
+    return engine_ctx_spawn_plain(host_engine_ctx(ctx), type,
+                                  (enum engine_placement)options->placement, ret_ref);
 }
 
 static int host_find_type(struct odeon_context *ctx, const char *name, uint32_t *ret_type)

@@ -113,6 +113,14 @@ static int on_item_guest(void *self, const void *message, struct engine_context 
     return item.number % 2 ? ALLOCATION_DELETE : ALLOCATION_DESTROY;
 }
 
+/* A mayfly has no plan (daemon/engine/actors/brief.h). */
+static int on_item_mayfly(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    item_note(message, ctx);
+    return ALLOCATION_DELETE;
+}
+
 _Atomic uint32_t cast_hold, cast_inside;
 extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
 
@@ -192,10 +200,15 @@ static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uin
                                   .args_size = sizeof(its) };
     enum cast_type type = plan->act == ACT_SPAWN_FAILING ? CAST_FAILING
                           : plan->act == ACT_SPAWN_KEPT  ? CAST_KEPT
+                          : plan->act == ACT_SPAWN_BRIEF ? CAST_MAYFLY
                                                          : CAST_GUEST;
     its.stop_at = 1; /* of one that is kept */
     its.out[0].to = plan->out[0].to;
     its.out[0].row = plan->out[0].row;
+    if (plan->act == ACT_SPAWN_BRIEF) { /* in the relay's queue, and so in order */
+        spawn.args_size = 0;
+        spawn.placement = PLACE_NEAR;
+    }
     if (plan->act == ACT_SPAWN_NAMED) {
         snprintf(name, sizeof(name), "guest-%u", number % 2);
         spawn.name = name;
@@ -256,6 +269,7 @@ void cast_register(struct engine *e)
         [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept,
                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
         [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_MAYFLY] = { "mayfly", 0, NULL, on_item_mayfly, OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck,
                          OVERFLOW_POLICY_REJECT, RESTART_INIT },
     };

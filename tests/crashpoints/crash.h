@@ -179,6 +179,7 @@ enum cast_type {
     CAST_KEPT,
     CAST_STUCK,
     CAST_HUNG,
+    CAST_MAYFLY,
     N_CAST
 };
 
@@ -217,7 +218,8 @@ enum plan_act {
     ACT_SPAWN_NAMED,
     ACT_SPAWN_FAILING,
     ACT_SPAWN_TALK,
-    ACT_SPAWN_KEPT
+    ACT_SPAWN_KEPT,
+    ACT_SPAWN_BRIEF
 };
 struct plan {
     uint32_t act, stop_at, n, reserved;

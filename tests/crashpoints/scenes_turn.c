@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crash.h"
+#include "daemon/engine/parts/actors.h"
 
 /* Everybody has begun, nothing is under way; then these items wait in the first actor's queue. */
 static void settle_and_send(struct life *life, actor_ref to, uint32_t row, uint32_t n)
@@ -128,6 +129,21 @@ static void setup_spawn_talk(struct life *life)
 static void setup_spawn_failing(struct life *life)
 {
     spawn_scene(life, ACT_SPAWN_FAILING, 2);
+}
+
+/* Brief lives, once as many have ended as wait behind each other for their slots (brief.h). */
+static void setup_spawn_brief(struct life *life)
+{
+    struct plan plan = { .act = ACT_SPAWN_BRIEF };
+    row_expect(0, SLOT_RING + 4, 0, 0);
+    row_expect(2, SLOT_RING + 4, 0, 0);
+    plan_out(&plan, 0, 0);
+    plan_out(&plan, 0, 2);
+    actor_ref relay = relay_make(life, 0, &plan);
+    life_quiesce(life);
+    cast_send(life->engine, relay, 0, SLOT_RING);
+    run_all(life);
+    settle_and_send(life, relay, 0, 4);
 }
 
 static void setup_spawn_kept(struct life *life)
@@ -307,6 +323,7 @@ const struct scene scenes_turn[] = {
     { "named spawn and end", setup_spawn_named, NULL, run_all, 1, true, NULL, false },
     { "spawn, and another send first", setup_spawn_talk, NULL, run_all, 1, true, NULL, false },
     { "spawn with an init that fails", setup_spawn_failing, NULL, run_all, 1, true, NULL, false },
+    { "spawn and end, brief", setup_spawn_brief, NULL, run_all, 1, true, NULL, false },
     { "spawn and end, kept", setup_spawn_kept, NULL, run_all, 1, true, NULL, false },
     { "kept states", setup_kept, NULL, run_queue_0, 1, true, NULL, false },
     { "a handler hangs", setup_hung, NULL, run_queue_0, 1, true, NULL, false },

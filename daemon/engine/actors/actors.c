@@ -15,8 +15,7 @@
 
 enum { SLOT_MOVE = SLOT_CACHE / 2, HUGE_PAGE = 1 << 21 };
 
-/* A type without state shares this: there is nothing to keep apart. */
-static uint64_t no_state;
+uint64_t actors_no_state;
 
 int actors_init(struct engine *e)
 {
@@ -54,7 +53,7 @@ static void actors_state_give_back(struct engine *e, struct worker *w, uint32_t 
     void *state = e->actors.states[slot];
     const struct actor_type *type =
         load_relaxed(&e->types.known[actor_key_type(load_relaxed(&e->actors.table[slot].key))]);
-    if (state && type && state != &no_state && type->restart != RESTART_KEEP)
+    if (state && type && state != &actors_no_state && type->restart != RESTART_KEEP)
         state_free(&e->actors.stock, &w->actors.states, state, type->state_size);
 }
 
@@ -224,7 +223,7 @@ void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
 void *actors_state_new(struct worker *w, struct actor_type *type)
 {
     if (type->state_size == 0)
-        return &no_state;
+        return &actors_no_state;
     void *state = w->actors.kept[type->id];
     if (likely(!state))
         return state_new(&w->engine->actors.stock, &w->actors.states, type->state_size);
@@ -237,7 +236,7 @@ void *actors_state_new(struct worker *w, struct actor_type *type)
 void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
                        enum engine_allocation how)
 {
-    if (state == &no_state || type->restart == RESTART_KEEP)
+    if (state == &actors_no_state || type->restart == RESTART_KEEP)
         return;
     switch (how) {
     case ALLOCATION_DELETE:

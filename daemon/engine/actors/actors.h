@@ -69,6 +69,8 @@ void actors_ended(struct worker *w, actor_ref who, enum actor_end why);
 actor_ref actors_port_ref_next(struct engine *engine, uint32_t port);
 void actors_make_port(struct engine *engine, uint32_t port, actor_ref ref);
 
+/* What all actors of types without state share: there is nothing to keep apart. */
+extern uint64_t actors_no_state;
 /* State of an actor: zeroed, from the type's kept storage when there is some. */
 void *actors_state_new(struct worker *w, struct actor_type *type);
 void actors_state_drop(struct worker *w, struct actor_type *type, void *state,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many actors of a type are alive.
+/* How many actors of a type, and in a queue, are alive.
  *
  * Threads: each worker counts for itself what it spawns and ends, and its count may be below 0; the
  * sum over all is a snapshot, for anybody.
@@ -12,6 +12,12 @@
 static inline void live_add(struct worker *w, uint32_t type, int n)
 {
     store_relaxed(&w->actors.type_live[type], load_relaxed(&w->actors.type_live[type]) + n);
+}
+
+/* The same of a mailbox. */
+static inline void live_add_in(struct worker *w, uint32_t queue, int n)
+{
+    store_relaxed(&w->placing.live[queue], load_relaxed(&w->placing.live[queue]) + n);
 }
 
 static inline uint64_t live_of_type(struct engine *e, uint32_t type)

@@ -171,12 +171,6 @@ static int placement_choose_pinned(struct worker *w, uint32_t worker, uint32_t *
     return 0;
 }
 
-/* One writer a count: an actor may begin with one worker and end with another. */
-static void placement_live_add(struct worker *w, uint32_t queue, int32_t n)
-{
-    store_relaxed(&w->placing.live[queue], load_relaxed(&w->placing.live[queue]) + n);
-}
-
 uint32_t placement_live(struct engine *e, uint32_t queue)
 {
     int32_t live = 0;
@@ -217,21 +211,21 @@ int placement_choose(struct worker *w, uint32_t type, enum engine_placement plac
         break;
     }
     if (r == 0)
-        placement_live_add(w, *ret_queue, 1);
+        live_add_in(w, *ret_queue, 1);
     return r;
 }
 
 void placement_undo(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    placement_live_add(w, queue, -1);
+    live_add_in(w, queue, -1);
     if (queue >= e->segment.detached_first)
         own_thread_give_back(e, queue - e->segment.detached_first);
 }
 
 void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 {
-    placement_live_add(e->control, queue, 1);
+    live_add_in(e->control, queue, 1);
     if (queue >= e->segment.detached_first)
         store_relaxed(&e->own_threads.slots[queue - e->segment.detached_first].taken, type);
 }
@@ -239,7 +233,7 @@ void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 void placement_actor_ended(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    placement_live_add(w, queue, -1);
+    live_add_in(w, queue, -1);
     if (queue >= e->segment.detached_first)
         own_thread_ended(w, queue - e->segment.detached_first);
 }

@@ -8,6 +8,7 @@
 #include "daemon/common/name.h"
 #include "daemon/engine/actors/actor_names.h"
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/brief.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
@@ -97,7 +98,9 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
     actor_ref ref = actor_ref_make(slot, generation);
     store_release(&e->actors.table[slot].key, actor_key(generation, queue, request->type,
                                                         actors_kind_at_spawn(e, request->type)));
-    place_newborn(w, ref, queue, request->by);
+    place_newborn(w, ref, queue,
+                  place_newborn_is_behind(w, queue) ? place_newborn_behind(w)
+                                                    : place_newborn_logged(w, queue));
     *ret_ref = ref;
     return 0;
 }
@@ -130,5 +133,100 @@ int spawn_actor(struct worker *w, uint32_t type, actor_ref by, const struct engi
         return r;
     }
     stat_add(w, STAT_actors_created, 1);
+    return 0;
+}
+
+/* ---- brief lives (brief.h) ---- */
+
+/* Whatever is not as usual. */
+static __attribute__((noinline)) int spawn_otherwise(struct worker *w, uint32_t type,
+                                                     enum engine_placement placement,
+                                                     actor_ref *ret_ref)
+{
+    const struct engine_spawn spawn = { .placement = placement };
+    return spawn_actor(w, type, w->ctx.self, &spawn, ret_ref);
+}
+
+/* Of the block of siblings that goes on, NO_QUEUE: another one begins. */
+static inline uint32_t spawn_brief_queue(const struct worker *w, uint32_t type,
+                                         enum engine_placement placement)
+{
+    if (placement == PLACE_NEAR)
+        return w->batch.queue;
+    return w->placing.block_left > 0 && w->placing.block_type == type ? w->placing.block_queue
+                                                                      : NO_QUEUE;
+}
+
+/* Where the init record would stand, NULL: it has to be looked for. */
+static inline uint64_t *spawn_brief_room(const struct worker *w, uint32_t queue)
+{
+    if (likely(place_newborn_is_behind(w, queue)))
+        return place_newborn_behind(w);
+    return queue != w->batch.queue && w->outbox.length < w->outbox.room && w->outbox.has_room[queue]
+               ? place_newborn_logged(w, queue)
+               : NULL;
+}
+
+/* As spawn_slot_reserve(), without a name and arguments. */
+static inline void spawn_brief_store(struct worker *w, struct segment_actor *durable,
+                                     uint32_t queue, uint64_t live)
+{
+    POINT(spawn_slot, durable, live);
+    durable->spawn_count = w->actors.spawned_count = commit_count(w);
+    slot_place_store(durable, w->id, queue, 0);
+    durable->spawned_by = w->ctx.self;
+    durable->name = 0;
+    durable->account = 0;
+    store_release(&durable->word, live);
+}
+
+/* Of brief.kind, in `queue`, with room at `first`. */
+static inline actor_ref spawn_brief(struct worker *w, uint32_t type, uint32_t queue,
+                                    uint64_t *first)
+{
+    uint32_t slot = w->actors.slots[--w->actors.n_slots];
+    struct segment_actor *durable = &w->turn.slots[slot];
+    uint64_t upper = load_relaxed(&durable->word) & ACTOR_REF_GENERATIONS;
+    if (unlikely(upper == 0))
+        upper = actor_ref_upper(actor_ref_make(0, 1));
+    spawn_brief_store(w, durable, queue, upper | slot_word(0, type, ACTOR_SLOT_LIVE));
+    w->actors.brief.n_spawned++;
+    store_release(&w->turn.actors[slot].key,
+                  upper | (brief_kind(type, queue) ^ ACTOR_LIVE ^ ACTOR_NEW));
+    actor_ref ref = upper | actor_ref_make(slot, 0);
+    place_newborn(w, ref, queue, first);
+    return ref;
+}
+
+/* Another kind of brief lives than the last one. */
+static __attribute__((noinline)) int spawn_brief_kind(struct worker *w, uint32_t type,
+                                                      enum engine_placement placement,
+                                                      actor_ref *ret_ref)
+{
+    uint32_t queue = spawn_brief_queue(w, type, placement);
+    return type > 0 && type < ODEON_ACTOR_TYPES_MAX && queue != NO_QUEUE &&
+                   brief_begin_kind(w, brief_kind(type, queue))
+               ? spawn_plain(w, type, placement, ret_ref)
+               : spawn_otherwise(w, type, placement, ret_ref);
+}
+
+/* All that does not follow the shortest way is left to functions of its own, by a jump. */
+int spawn_plain(struct worker *w, uint32_t type, enum engine_placement placement,
+                actor_ref *ret_ref)
+{
+    uint32_t queue = spawn_brief_queue(w, type, placement);
+    if (unlikely(w->actors.brief.kind != brief_kind(type, queue)))
+        return spawn_brief_kind(w, type, placement, ret_ref);
+    uint64_t *first = spawn_brief_room(w, queue);
+    if (unlikely(!first || w->actors.n_slots == 0))
+        return spawn_otherwise(w, type, placement, ret_ref);
+    if (w->place.newborn) {
+        if (unlikely(!place_newborn_is_sent_to(w)))
+            return spawn_otherwise(w, type, placement, ret_ref);
+        place_newborn_settled(w);
+    }
+    if (placement != PLACE_NEAR)
+        w->placing.block_left--;
+    *ret_ref = spawn_brief(w, type, queue, first);
     return 0;
 }

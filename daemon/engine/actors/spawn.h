@@ -12,3 +12,6 @@
  * is copied once, into the slot. */
 int spawn_actor(struct worker *w, uint32_t type, actor_ref by, const struct engine_spawn *spawn,
                 actor_ref *ret_ref);
+/* The same for an actor that asks for nothing but a place, PLACE_NEAR or PLACE_SPREAD. */
+int spawn_plain(struct worker *w, uint32_t type, enum engine_placement placement,
+                actor_ref *ret_ref);

@@ -127,7 +127,8 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     return 0;
 }
 
-static struct actor_type *type_new(const struct engine_actor_type_info *info, uint32_t id)
+static struct actor_type *type_new(const struct engine *e,
+                                   const struct engine_actor_type_info *info, uint32_t id)
 {
     struct actor_type *type = calloc(1, sizeof(*type));
     struct engine_behaviour *listed = calloc(info->n_behaviours + 1, sizeof(*listed));
@@ -140,7 +141,10 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
     type->version = info->version;
     type->state_size = info->state_size;
     type->restart = info->restart;
+    type->quarantined = &e->segment.actor_types[id].quarantined;
     type->n_behaviours = info->n_behaviours;
+    type->is_brief =
+        !info->init && !info->fini && info->state_size == 0 && info->restart != RESTART_KEEP;
     type->listed = listed;
     type->init = info->init;
     type->fini = info->fini;
@@ -191,7 +195,7 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     int r = type_id(e, info, &id);
     if (r < 0)
         return r;
-    struct actor_type *type = type_new(info, id);
+    struct actor_type *type = type_new(e, info, id);
     if (!type)
         return -ENOMEM;
     if (info->restart == RESTART_STOP && !e->started)

@@ -86,12 +86,18 @@ static inline void commit_fill(struct worker *w, struct segment_commit *slot, ui
     slot->wrap = w->batch.wrap;
 }
 
+/* Does a flip's low part go on by one? */
+static inline bool commit_is_next(uint64_t low)
+{
+    return low < COMMIT_LOW_MASK / 2;
+}
+
 /* The next count; no batch commits as often as the lower half allows. */
 static inline uint64_t commit_next(const struct segment_commit *valid, uint64_t *ret_high)
 {
     uint64_t low = commit_low(valid);
     *ret_high = load_relaxed(&valid->high);
-    if (likely(low < COMMIT_LOW_MASK / 2))
+    if (likely(commit_is_next(low)))
         return low + 1;
     *ret_high += COMMIT_LOW_MASK + 1;
     return 1;

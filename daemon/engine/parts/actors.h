@@ -84,12 +84,19 @@ struct actor_table {
 
 enum { SLOT_CACHE = 128, SLOT_RING = 16 };
 static_assert((SLOT_RING & (SLOT_RING - 1)) == 0, "a ring of slots is indexed by a mask");
+/* Of a worker: it alone (brief.h). */
+struct brief {
+    uint32_t kind; /* brief.L1; the lower half of their keys, 0: none */
+    uint32_t n_spawned, n_ended;
+    actor_ref begun; /* brief.L3 */
+};
 /* Of a worker: it alone, but for type_live. */
 struct actor_store {
     uint32_t slots[SLOT_CACHE];
     uint32_t n_slots;
     uint32_t ring[SLOT_RING]; /* those that became free last, in order (actors.A5) */
     uint32_t ring_first, ring_n;
+    struct brief brief;
     uint64_t spawned_count; /* count of the turn that last spawned */
     /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
     void **kept;

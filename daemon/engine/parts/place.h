@@ -8,12 +8,11 @@
 
 struct place {
     actor_ref newborn; /* the actor whose init record waits to be spared, 0: none (place.h) */
-    actor_ref newborn_by;
-    uint32_t newborn_queue;
-    /* where the first record for that queue since the spawn stands: behind the batch, or in the
+    /* where the first record for its queue since the spawn will stand: behind the batch, or in the
      * outbox */
-    uint64_t newborn_tail, newborn_length;
+    uint64_t *newborn_first;
     uint64_t held_wanted;
+    uint32_t newborn_queue;
     /* since the counters were last published */
     uint64_t n_tail_appends, n_failed;
 };

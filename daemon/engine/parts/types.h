@@ -2,6 +2,7 @@
 /* Actor types as they are looked up while messages run (types.c). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/engine/base/atomic.h"
@@ -44,6 +45,8 @@ struct actor_type {
     struct engine_behaviour *listed;
     uint32_t id, version, state_size, n_behaviours;
     enum engine_restart restart;
+    bool is_brief; /* no init, no fini, no state: nothing is done for its actors but to run them */
+    const _Atomic uint32_t *quarantined; /* the segment's word, which outlives the type */
     engine_init_fn init;
     engine_fini_fn fini;
     char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];

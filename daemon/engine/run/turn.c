@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/run/turn.h"
 
+#include "daemon/engine/actors/brief.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/begin.h"
@@ -17,6 +18,7 @@ static void turn_publish_counts(struct worker *w)
     stat_add(w, STAT_sends_failed, w->place.n_failed);
     w->outbox.n_flushed -= w->outbox.n_logged; /* what waits is counted when it is flushed */
     w->outbox.n_logged = w->place.n_tail_appends = w->place.n_failed = 0;
+    brief_publish(w);
 }
 
 /* Those up to commit `low`. */
@@ -121,6 +123,7 @@ static void turn_loop_resume(struct turn_loop *loop, struct worker *w, uint64_t 
 static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
 {
     turn_running_set(w, 0);
+    brief_publish(w);
     turn_flush(w);
     help_mid_look(w, w->batch.queue);
     turn_running_set(w, 1);
@@ -168,8 +171,8 @@ static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
 /* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
  * or NULL. */
 static __attribute__((noinline)) engine_behaviour_fn
-turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
-                enum envelope_reason *ret_reason)
+turn_loop_begin_otherwise(struct worker *w, struct actor *actor, const uint64_t *words,
+                          enum envelope_reason *ret_reason)
 {
     uint64_t to = words[0], meta = words[2], key = load_acquire(&actor->key),
              want = actor_ref_upper(to) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
@@ -186,6 +189,42 @@ turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
     return *ret_reason == REASON_NONE
                ? turn_behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta)
                : NULL;
+}
+
+/* Of another kind than those before, for which the next one goes the shorter way. */
+static __attribute__((noinline)) engine_behaviour_fn
+turn_loop_begin_kind(struct worker *w, struct actor *actor, const uint64_t *words,
+                     enum envelope_reason *ret_reason)
+{
+    (void)brief_begin_kind(w, (uint32_t)load_relaxed(&actor->key) ^ ACTOR_NEW ^ ACTOR_LIVE);
+    return turn_loop_begin_otherwise(w, actor, words, ret_reason);
+}
+
+/* The same for who begins with nothing but a key (brief.L3), of this worker's own spawns: they are
+ * committed, for it is between two turns. */
+static __attribute__((noinline)) engine_behaviour_fn
+turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
+                enum envelope_reason *ret_reason)
+{
+    uint64_t to = words[0], meta = words[2],
+             key = load_acquire(&actor->key) ^ ACTOR_NEW ^ ACTOR_LIVE;
+    uint32_t slot = actor_ref_slot(to);
+    if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != (actor_ref_upper(to) | w->turn.key_live) ||
+                 w->turn.slots[slot].spawn_worker != w->id))
+        return turn_loop_begin_otherwise(w, actor, words, ret_reason);
+    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    if (unlikely(!type))
+        return NULL;
+    const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
+    if (unlikely(load_relaxed(&behaviour->meta) != meta || !type->is_brief ||
+                 load_relaxed(type->quarantined)))
+        return turn_loop_begin_otherwise(w, actor, words, ret_reason);
+    if (unlikely(w->actors.brief.kind != (uint32_t)key))
+        return turn_loop_begin_kind(w, actor, words, ret_reason);
+    w->actors.brief.begun = to;
+    w->turn.states[slot] = &actors_no_state;
+    store_release(&actor->key, key);
+    return behaviour->run;
 }
 
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
@@ -289,6 +328,41 @@ static __attribute__((noinline)) bool turn_loop_commit_wanted(struct turn_loop *
     return false;
 }
 
+/* A plain message has ended its actor. False: the loop has to look. */
+static __attribute__((noinline)) bool
+turn_loop_end_otherwise(struct turn_loop *loop, struct worker *w, uint64_t cursor, int result)
+{
+    w->batch.cursor = cursor;
+    turn_loop_special(loop, w, NULL, REASON_NONE, result);
+    return !outbox_wants_flip(w) && turn_loop_goes_on(loop, w, w->batch.cursor);
+}
+
+/* The same of a brief life (brief.h). */
+static __attribute__((noinline)) bool turn_loop_end(struct turn_loop *loop, struct worker *w,
+                                                    uint64_t cursor, uint64_t size, int result)
+{
+    uint64_t to = envelope_words((struct envelope *)(w->batch.base + cursor))[0],
+             behind = cursor + size;
+    uint32_t slot = actor_ref_slot(to);
+    if (unlikely(result != ALLOCATION_DELETE ||
+                 !brief_may_end(w, to, load_relaxed(&w->turn.actors[slot].key))))
+        return turn_loop_end_otherwise(loop, w, cursor, result);
+    if (w->place.newborn) {
+        if (unlikely(!place_newborn_is_sent_to(w)))
+            return turn_loop_end_otherwise(loop, w, cursor, result);
+        place_newborn_settled(w);
+    }
+    if (unlikely(outbox_wants_flip(w) || !commit_is_next(loop->low)))
+        return turn_loop_end_otherwise(loop, w, cursor, result);
+    POINT(actor_ends, w, to, result);
+    commit_flip(w, w->batch.source, behind, w->batch.tail, w->outbox.length, to, ALLOCATION_DELETE);
+    brief_ended(w, slot, to);
+    loop->low++;
+    w->ctx.self = 0; /* nobody's: the next message is looked up */
+    w->batch.cursor = behind;
+    return turn_loop_goes_on(loop, w, behind);
+}
+
 /* turn.U1, of a plain message, which ended at `cursor`. False: the loop has to look. */
 static inline __attribute__((always_inline)) bool
 turn_loop_commit(struct turn_loop *loop, struct worker *w, uint64_t cursor)
@@ -325,11 +399,9 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             w->ctx.sender = words[1];
             int result = found.run(found.state, envelope_payload_behind(envelope, 0), &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
-                w->batch.cursor = cursor;
-                turn_loop_special(&loop, w, NULL, REASON_NONE, result);
-                cursor = w->batch.cursor;
-                if (outbox_wants_flip(w) || !turn_loop_goes_on(&loop, w, cursor))
+                if (!turn_loop_end(&loop, w, cursor, found.size, result))
                     break;
+                cursor = w->batch.cursor;
                 continue;
             }
             cursor += found.size;

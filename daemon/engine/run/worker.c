@@ -59,6 +59,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->turn.actors_max = e->config.actors_max;
     w->turn.types = e->types.known;
     w->turn.states = e->actors.states;
+    w->turn.slots = e->segment.actors;
     w->durable = &e->segment.workers[id];
     w->slot = segment_commit_valid(w->durable);
     w->batch.queue = NO_QUEUE;

@@ -5,12 +5,25 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 #include "proto/segment_layout.h"
 
 static inline uint64_t slot_word(uint32_t generation, uint32_t type, enum actor_slot_state state)
 {
     return (uint64_t)generation << 32 | (uint64_t)type << 16 | state;
+}
+/* Three words of 4, 2 and 2 bytes that lie side by side, in one store. */
+static inline void slot_place_store(struct segment_actor *durable, uint32_t worker, uint32_t queue,
+                                    uint32_t args_size)
+{
+    static_assert(offsetof(struct segment_actor, queue) ==
+                          offsetof(struct segment_actor, spawn_worker) + 4 &&
+                      offsetof(struct segment_actor, args_size) ==
+                          offsetof(struct segment_actor, spawn_worker) + 6,
+                  "words of a slot's place");
+    uint64_t words = worker | (uint64_t)queue << 32 | (uint64_t)args_size << 48;
+    memcpy(&durable->spawn_worker, &words, sizeof(words));
 }
 static inline uint32_t slot_word_generation(uint64_t word)
 {

@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/send/place.h"
 
+void place_newborn_settle(struct worker *w)
+{
+    bool spared = place_newborn_is_sent_to(w);
+    struct envelope init = { .to = w->place.newborn,
+                             .from = w->ctx.self,
+                             .type = MESSAGE_TYPE_INIT,
+                             .flags = ENVELOPE_INIT };
+    place_newborn_settled(w);
+    if (!spared)
+        *place_record(w, w->place.newborn_queue, envelope_size(0)) = init;
+}
+
 bool place_make_tail_room(struct worker *w, uint64_t size)
 {
     uint64_t committed = commit_cursor(w->slot);
     if (w->batch.wrap == 0) {
         if (committed < size + RING_PAGE_BYTES / 2)
             return false; /* too little has been consumed to be worth it */
-        if (w->place.newborn_tail == w->batch.tail)
-            w->place.newborn_tail = 0; /* nothing stands there yet (place.U5) */
+        if (w->place.newborn && w->place.newborn_first == place_newborn_behind(w)) {
+            /* nothing stands there yet (place.U5) */
+            w->place.newborn_first = (uint64_t *)w->batch.base;
+            *w->place.newborn_first = 0;
+        }
         w->batch.wrap = w->batch.tail;
         w->batch.tail = 0;
         store_relaxed(&w->outbox.wanted, 0); /* a batch in two pieces is committed in full */

@@ -15,9 +15,9 @@
  *     committed as such: appends stay below the committed cursor.
  * place.U5  An actor's init record goes out with the turn that spawns it, behind what that turn has
  *     sent before its next spawn, unless the first of that for the actor's queue goes to the
- *     actor itself: its first message has it initialised as well. While one waits, a commit goes
- *     the long way. There is room for it: the spawn has looked, and what has been sent since
- *     leaves OUTBOX_SYSTEM_BYTES.
+ *     actor itself, where an init record would have gone: its first message has it initialised as
+ *     well. While one waits, a commit goes the long way. There is room for it: the spawn has
+ *     looked, and what has been sent since leaves OUTBOX_SYSTEM_BYTES.
  * place.U6  What waits in the active buffer behind a batch that is extended waits for PLACE_WAITS
  *     parks, or for a run that has lasted a slice: then the tail is closed, and the batch ends.
  */
@@ -78,43 +78,48 @@ static inline struct envelope *place_record(struct worker *w, uint32_t destinati
     return outbox_append(w, destination, size);
 }
 
-/* A spawn has been made, and there is room for its init record (place.U5). */
-static inline void place_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
+/* Where an init record for a queue would stand now that there is room for it: behind the batch, at
+ * first sight, or in the outbox. */
+static inline bool place_newborn_is_behind(const struct worker *w, uint32_t queue)
 {
+    return queue == w->batch.queue && w->batch.tail + envelope_size(0) <= w->batch.tail_limit;
+}
+static inline uint64_t *place_newborn_behind(const struct worker *w)
+{
+    return (uint64_t *)(w->batch.base + w->batch.tail);
+}
+static inline uint64_t *place_newborn_logged(const struct worker *w, uint32_t queue)
+{
+    return (uint64_t *)(w->outbox.log + w->outbox.length +
+                        (queue == w->outbox.run_destination ? 0 : sizeof(struct outbox_run)));
+}
+/* A spawn has been made, and there is room for its init record (place.U5), at `first`: whatever lay
+ * there before is nobody's reference any more. */
+static inline void place_newborn(struct worker *w, actor_ref ref, uint32_t queue, uint64_t *first)
+{
+    *first = 0;
     w->place.newborn = ref;
+    w->place.newborn_first = first;
     w->place.newborn_queue = queue;
-    w->place.newborn_by = by;
-    w->place.newborn_tail = w->batch.tail;
-    w->place.newborn_length =
-        w->outbox.length + (queue == w->outbox.run_destination ? 0 : sizeof(struct outbox_run));
     w->place.held_wanted = load_relaxed(&w->outbox.wanted);
     store_relaxed(&w->outbox.wanted, 0);
 }
 /* Has the first record for the newborn's queue gone to the newborn itself? What stands there when
- * it has gone elsewhere, a run's header or a sender, is never the newborn's reference. */
+ * it has gone elsewhere, a run's header or a sender, is never the newborn's reference. Too large a
+ * message for what is left behind the batch goes elsewhere, and an init record follows it, which
+ * finds nothing to do. */
 static inline bool place_newborn_is_sent_to(const struct worker *w)
 {
-    const uint8_t *first = NULL;
-    if (w->place.newborn_queue == w->batch.queue && w->batch.tail != w->place.newborn_tail)
-        first = w->batch.base + w->place.newborn_tail;
-    else if (w->outbox.length > w->place.newborn_length)
-        first = w->outbox.log + w->place.newborn_length;
-    return first && ((const struct envelope *)first)->to == w->place.newborn;
+    return *w->place.newborn_first == w->place.newborn;
 }
 /* Before the next spawn, and before the commit: the init record, unless a message has made it
  * superfluous. */
-static inline void place_newborn_settle(struct worker *w)
+static inline void place_newborn_settled(struct worker *w)
 {
     store_relaxed(&w->outbox.wanted, w->place.held_wanted);
-    if (!place_newborn_is_sent_to(w)) {
-        struct envelope init = { .to = w->place.newborn,
-                                 .from = w->place.newborn_by,
-                                 .type = MESSAGE_TYPE_INIT,
-                                 .flags = ENVELOPE_INIT };
-        *place_record(w, w->place.newborn_queue, envelope_size(0)) = init;
-    }
     w->place.newborn = 0;
 }
+void place_newborn_settle(struct worker *w);
 
 /* The first piece of a batch in two is consumed. */
 void place_unwrap(struct worker *w);
