@@ -37,7 +37,13 @@
 
 #include "proto/bounds.h"
 
-#define PORT_RING_OFFSET 4096 /* of the ring in either memory: the page after the words */
+enum { PORT_WORDS_BYTES = 4096 }; /* room for either side's words */
+
+/* Of the ring in either memory. It is mapped by itself, so it begins with a page of the machine. */
+static inline uint32_t port_ring_offset(uint64_t page_bytes)
+{
+    return page_bytes > PORT_WORDS_BYTES ? (uint32_t)page_bytes : PORT_WORDS_BYTES;
+}
 
 /* What may be the size of a ring: for who makes a port, maps one, or finds one in a segment. */
 static inline bool port_ring_size_is_good(uint64_t bytes)
@@ -78,8 +84,8 @@ struct port_executor {
     _Atomic uint32_t broken;  /* enum port_broken: the port has been closed, and why */
     _Atomic uint64_t dropped; /* deliveries that were dropped because the client did not receive */
 };
-static_assert(sizeof(struct port_client) <= PORT_RING_OFFSET &&
-                  sizeof(struct port_executor) <= PORT_RING_OFFSET,
+static_assert(sizeof(struct port_client) <= PORT_WORDS_BYTES &&
+                  sizeof(struct port_executor) <= PORT_WORDS_BYTES,
               "page");
 
 /* What becomes of deliveries when the backlog is at its limit, too. */

@@ -335,9 +335,27 @@ struct segment_port {
     uint64_t submission_bytes, delivery_bytes;
 };
 
+/* A segment's parts begin with pages of its machine: windows are bound to memory nodes and given
+ * back by themselves. So a layout is one of its page size; that of pages of 4 KiB is what it was
+ * before there were others. */
+enum { SEGMENT_PAGE_LEAST = 4096, SEGMENT_PAGE_MOST = 65536 };
 #define SEGMENT_LAYOUT_HASH                                                                        \
     (SEGMENT_VERSION * UINT64_C(1000003) ^ sizeof(struct segment_header) << 1 ^                    \
      sizeof(struct segment_queue) << 8 ^ sizeof(struct segment_worker) << 16 ^                     \
      sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                      \
      sizeof(struct segment_name) << 40 ^ sizeof(struct segment_undo) << 44 ^                       \
      (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)
+
+static inline uint64_t segment_layout_hash(uint64_t page_bytes)
+{
+    return SEGMENT_LAYOUT_HASH ^ (page_bytes - SEGMENT_PAGE_LEAST);
+}
+
+/* The page size of a layout that is this build's but for that; 0: it is another one. */
+static inline uint64_t segment_layout_page(uint64_t layout_hash)
+{
+    for (uint64_t page = SEGMENT_PAGE_LEAST; page <= SEGMENT_PAGE_MOST; page *= 2)
+        if (layout_hash == segment_layout_hash(page))
+            return page;
+    return 0;
+}

@@ -141,6 +141,7 @@ struct engine_config {
     uint32_t n_workers;
     uint32_t queues_per_worker;
     uint32_t actors_max;
+    uint32_t page_bytes;    /* of the segment; 0: the machine's */
     uint64_t limit_bytes;   /* soft limit of a queue */
     uint64_t outbox_bytes;  /* window of a worker's outbox */
     uint64_t backlog_bytes; /* limit of a port's backlog */

@@ -51,6 +51,8 @@ static int engine_open_config_check(const struct engine_config *c, const char **
         *reterr_text = "number of queues out of range: at least one a worker, at most 8192 in all";
     else if (c->actors_max < 2 * ODEON_PORTS_MAX || c->actors_max > ODEON_ACTORS_MAX)
         *reterr_text = "size of the actor table out of range";
+    else if (!segment_page_is_good(c))
+        *reterr_text = "pages of memory are of 4 to 64 KiB";
     else if (c->outbox_bytes < 2 * OUTBOX_SYSTEM_BYTES || c->outbox_bytes > COMMIT_OUT_MAX)
         *reterr_text = "size of an outbox out of range: at most 1 GiB";
     else if (c->limit_bytes < 4096 || c->backlog_bytes < ENVELOPE_SIZE_MAX ||

@@ -10,6 +10,7 @@
 
 #include "daemon/common/check.h"
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "daemon/supervisor/port_table.h"
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
@@ -193,22 +194,23 @@ static int port_table_keep(int *to, int fd)
 int port_make_memory(struct seat_port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
                      bool pipe)
 {
+    const uint64_t client_bytes = port_ring_offset(page_bytes()) + submission_bytes,
+                   executor_bytes = port_ring_offset(page_bytes()) + delivery_bytes;
     int r;
 
     port->submission_bytes = submission_bytes;
     port->delivery_bytes = delivery_bytes;
     if (getrandom(port->token, sizeof(port->token), 0) != (ssize_t)sizeof(port->token))
         return -EIO;
-    r = port_table_keep(&port->client_fd, memfd_make_sealed("odeon-port-client",
-                                                            PORT_RING_OFFSET + submission_bytes));
+    r = port_table_keep(&port->client_fd, memfd_make_sealed("odeon-port-client", client_bytes));
     if (r < 0)
         return r;
-    r = port_table_keep(&port->executor_fd, memfd_make_sealed("odeon-port-executor",
-                                                              PORT_RING_OFFSET + delivery_bytes));
+    r = port_table_keep(&port->executor_fd,
+                        memfd_make_sealed("odeon-port-executor", executor_bytes));
     if (r < 0)
         return r;
-    check("port_table.T2", memfd_check(port->client_fd, PORT_RING_OFFSET + submission_bytes) == 0);
-    check("port_table.T2", memfd_check(port->executor_fd, PORT_RING_OFFSET + delivery_bytes) == 0);
+    check("port_table.T2", memfd_check(port->client_fd, client_bytes) == 0);
+    check("port_table.T2", memfd_check(port->executor_fd, executor_bytes) == 0);
     port->doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (port->doorbell_fd < 0)
         return -errno;

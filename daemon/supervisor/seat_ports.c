@@ -11,6 +11,7 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/persist.h"
@@ -253,8 +254,7 @@ static void seat_ports_fill_open_reply(const struct seat_port *port, Odeon__Port
     body->ref = port->ref;
     body->submission_bytes = port->submission_bytes;
     body->delivery_bytes = port->delivery_bytes;
-    body->submission_offset = PORT_RING_OFFSET;
-    body->delivery_offset = PORT_RING_OFFSET;
+    body->submission_offset = body->delivery_offset = port_ring_offset(page_bytes());
     body->payload_max = port_payload_max(port);
     body->token.data = (uint8_t *)port->token;
     body->token.len = sizeof(port->token);

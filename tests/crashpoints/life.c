@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "crash.h"
+#include "daemon/common/page.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/mailbox.h"
@@ -40,13 +41,13 @@ const struct engine_config *life_config(void)
 
 static uint8_t *map_twice(int fd)
 {
-    uint8_t *base =
-        mmap(NULL, PORT_RING_OFFSET + 2 * PORT_RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base = mmap(NULL, port_ring_offset(page_bytes()) + 2 * PORT_RING, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
     if (base == MAP_FAILED ||
-        mmap(base, PORT_RING_OFFSET + PORT_RING, prot, flags, fd, 0) == MAP_FAILED ||
-        mmap(base + PORT_RING_OFFSET + PORT_RING, PORT_RING, prot, flags, fd, PORT_RING_OFFSET) ==
-            MAP_FAILED)
+        mmap(base, port_ring_offset(page_bytes()) + PORT_RING, prot, flags, fd, 0) == MAP_FAILED ||
+        mmap(base + port_ring_offset(page_bytes()) + PORT_RING, PORT_RING, prot, flags, fd,
+             port_ring_offset(page_bytes())) == MAP_FAILED)
         fail("a port's memory cannot be mapped");
     return base;
 }
@@ -85,9 +86,9 @@ void life_open(struct life *life, struct world *world)
         uint8_t *client = map_twice(world->region[REGION_PORT + 2 * id].fd),
                 *executor = map_twice(world->region[REGION_PORT + 2 * id + 1].fd);
         life->port[id].words = (struct port_client *)client;
-        life->port[id].submission = client + PORT_RING_OFFSET;
+        life->port[id].submission = client + port_ring_offset(page_bytes());
         life->port[id].executor = (const struct port_executor *)executor;
-        life->port[id].delivery = executor + PORT_RING_OFFSET;
+        life->port[id].delivery = executor + port_ring_offset(page_bytes());
     }
     int r = engine_open(life_config(), world->region[REGION_SEGMENT].fd, world->stats_fd,
                         &life->engine, &text);

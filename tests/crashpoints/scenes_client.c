@@ -6,6 +6,7 @@
 
 #include "client-lib/src/port.h"
 #include "crash.h"
+#include "daemon/common/page.h"
 
 static struct odeon_port *port;
 
@@ -25,8 +26,8 @@ static void prepare_post(struct life *life)
     struct port_plan plan = {
         .submission_bytes = PORT_RING,
         .delivery_bytes = PORT_RING,
-        .submission_offset = PORT_RING_OFFSET,
-        .delivery_offset = PORT_RING_OFFSET,
+        .submission_offset = port_ring_offset(page_bytes()),
+        .delivery_offset = port_ring_offset(page_bytes()),
         .payload_max = ODEON_PAYLOAD_MAX,
         .actors_max = life_config()->actors_max,
         .ref = ledger->client[0].ref,

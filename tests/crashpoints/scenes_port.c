@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crash.h"
+#include "daemon/common/page.h"
 
 static void port_open_new(struct life *life, uint32_t id)
 {
@@ -196,8 +197,8 @@ static void setup_reopen(struct life *life)
     if (ledger->client[0].open)
         fail("the port is still there");
     ledger->client[0] = (struct client_book){ .generation = 2 };
-    memset(life->world->region[REGION_PORT].map, 0, PORT_RING_OFFSET);
-    memset(life->world->region[REGION_PORT + 1].map, 0, PORT_RING_OFFSET);
+    memset(life->world->region[REGION_PORT].map, 0, port_ring_offset(page_bytes()));
+    memset(life->world->region[REGION_PORT + 1].map, 0, port_ring_offset(page_bytes()));
     row_expect(5, 3, ROW_PREFIX, 0);
     actor_ref sink = sink_make(life, 0);
     life_quiesce(life);

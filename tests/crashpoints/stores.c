@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "crash.h"
+#include "daemon/common/page.h"
 #include "daemon/engine/core/core.h"
 
 #if defined(__x86_64__)
@@ -42,8 +43,9 @@ static const struct region *regions;
 static uint64_t region_byte(const struct closed *in, const uint8_t *at)
 {
     uint64_t byte = (uint64_t)(at - in->from);
-    return in->region >= REGION_PORT && byte >= PORT_RING_OFFSET + PORT_RING ? byte - PORT_RING
-                                                                             : byte;
+    return in->region >= REGION_PORT && byte >= port_ring_offset(page_bytes()) + PORT_RING
+               ? byte - PORT_RING
+               : byte;
 }
 
 /* By the present instruction: it may store across a boundary. */
@@ -238,10 +240,10 @@ void stores_begin(struct life *life, struct recording *recording)
     range_close(e->segment.base, e->segment.size, REGION_SEGMENT);
     for (uint32_t id = 0; id < N_PORTS; id++)
         if (e->ports.table[id].client_words) {
-            range_close(e->ports.table[id].client_words, PORT_RING_OFFSET + 2 * PORT_RING,
-                        REGION_PORT + 2 * id);
-            range_close(e->ports.table[id].executor_words, PORT_RING_OFFSET + 2 * PORT_RING,
-                        REGION_PORT + 2 * id + 1);
+            range_close(e->ports.table[id].client_words,
+                        port_ring_offset(page_bytes()) + 2 * PORT_RING, REGION_PORT + 2 * id);
+            range_close(e->ports.table[id].executor_words,
+                        port_ring_offset(page_bytes()) + 2 * PORT_RING, REGION_PORT + 2 * id + 1);
         }
 }
 

@@ -14,6 +14,7 @@
 
 #include "crash.h"
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "proto/segment_layout.h"
 #include "proto/stats_layout.h"
 
@@ -49,7 +50,8 @@ void world_make(struct world *world)
     region_make(&world->region[REGION_LEDGER], "ledger",
                 (sizeof(struct ledger) + PAGE - 1) & ~(uint64_t)(PAGE - 1));
     for (unsigned i = 0; i < 2 * N_PORTS; i++)
-        region_make(&world->region[REGION_PORT + i], "port", PORT_RING_OFFSET + PORT_RING);
+        region_make(&world->region[REGION_PORT + i], "port",
+                    port_ring_offset(page_bytes()) + PORT_RING);
     for (unsigned i = 0; i < N_PORTS; i++)
         check("eventfd", (world->doorbell_fd[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) >= 0);
     check("stats", (world->stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE)) >= 0);

@@ -7,13 +7,15 @@
 #include <unistd.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "daemon/engine/base/client_load.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"
 
-enum { ROUNDS_MAX = 2000, CLIENT_BYTES = PORT_RING_OFFSET + WORLD_RING };
+enum { ROUNDS_MAX = 2000 };
+#define CLIENT_BYTES (port_ring_offset(page_bytes()) + WORLD_RING)
 
 static struct world world;
 
@@ -54,7 +56,7 @@ void fuzz_client_load(enum client_load kind, const volatile void *at)
                    8);
         }
     if (kind == CLIENT_LOAD_HEADER) {
-        uint64_t word = (offset - PORT_RING_OFFSET) % WORLD_RING / 8;
+        uint64_t word = (offset - port_ring_offset(page_bytes())) % WORLD_RING / 8;
 
         FUZZ_EXPECT(!loaded[word]); /* engine_world.E2 */
         loaded[word] = 1;
@@ -125,8 +127,8 @@ static void *map_twice(int fd)
     int protection = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
 
     FUZZ_EXPECT(base != MAP_FAILED && mmap(base, CLIENT_BYTES, protection, flags, fd, 0) == base);
-    FUZZ_EXPECT(mmap(base + CLIENT_BYTES, WORLD_RING, protection, flags, fd, PORT_RING_OFFSET) ==
-                base + CLIENT_BYTES);
+    FUZZ_EXPECT(mmap(base + CLIENT_BYTES, WORLD_RING, protection, flags, fd,
+                     port_ring_offset(page_bytes())) == base + CLIENT_BYTES);
     return base;
 }
 
@@ -149,8 +151,8 @@ static void client_open(uint32_t id)
         };
         c->mine = map_twice(c->info.client_fd);
         c->theirs = map_twice(c->info.executor_fd);
-        c->submission = (uint8_t *)c->mine + PORT_RING_OFFSET;
-        c->delivery = (const uint8_t *)c->theirs + PORT_RING_OFFSET;
+        c->submission = (uint8_t *)c->mine + port_ring_offset(page_bytes());
+        c->delivery = (const uint8_t *)c->theirs + port_ring_offset(page_bytes());
     }
     memset((void *)c->mine, 0, CLIENT_BYTES);
     memset((void *)(uintptr_t)c->theirs, 0, CLIENT_BYTES);

@@ -2,6 +2,7 @@
 /* The consumer of a submission ring against a client that writes what it likes, where it likes,
  * also between any two loads of the executor. What must hold is in engine_world.h.
  */
+#include "daemon/common/page.h"
 #include "tests/fuzz/engine_world.h"
 
 enum { STEPS_MAX = 48 };
@@ -81,7 +82,7 @@ static void step(struct world *w, struct input *input)
         world_publish(c, what & 0x80 ? input_u64(input) : c->tail + input_u8(input) - 128);
         break;
     case 4: /* anywhere */
-        offset = input_u32(input) % (PORT_RING_OFFSET + WORLD_RING - 8);
+        offset = input_u32(input) % (port_ring_offset(page_bytes()) + WORLD_RING - 8);
         value = input_u64(input);
         memcpy((uint8_t *)c->mine + offset, &value, 8);
         break;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
@@ -107,7 +108,7 @@ static void keep_image(void)
 
 static void make_port(void)
 {
-    uint64_t bytes = PORT_RING_OFFSET + ODEON_RING_MIN;
+    uint64_t bytes = port_ring_offset(page_bytes()) + ODEON_RING_MIN;
 
     port = (struct engine_port_info){
         .id = STATE_PORT,
@@ -148,7 +149,8 @@ static void make(void)
     keep_image();
     make_port();
     /* the record that is taken next */
-    (void)state_put(port_memory + PORT_RING_OFFSET, STATE_PORT_CURSOR, actors[0], number);
+    (void)state_put(port_memory + port_ring_offset(page_bytes()), STATE_PORT_CURSOR, actors[0],
+                    number);
 }
 
 /* ---- damage ---- */
@@ -269,7 +271,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t before = sum(), tail = STATE_PORT_TAIL;
     bool was_new = header_word(offsetof(struct segment_header, magic)) == 0 &&
                    header_word(offsetof(struct segment_header, boots)) == 0;
-    memset(port_memory, 0, PORT_RING_OFFSET);
+    memset(port_memory, 0, port_ring_offset(page_bytes()));
     memcpy(port_memory, &tail, sizeof(tail));
     int r = engine_open(&config, segment_fd, stats_fd, &engine, &text);
     if (r < 0) {

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/page.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 #include "proto/port_layout.h"
@@ -54,11 +55,11 @@ static int descriptor(uint8_t kind, unsigned index)
     case 0:
         return memory(4096, true);
     case 1:
-        return memory(PORT_RING_OFFSET + RING, false);
+        return memory(port_ring_offset(page_bytes()) + RING, false);
     case 2:
         return eventfd(0, EFD_CLOEXEC);
     default:
-        return index < 2 ? memory(PORT_RING_OFFSET + RING, true)
+        return index < 2 ? memory(port_ring_offset(page_bytes()) + RING, true)
                          : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     }
 }
@@ -112,7 +113,8 @@ static void put_answer(int fd, uint64_t id, struct input *input)
         reply->hello->protocol = ODEON_PROTOCOL_VERSION;
     if (reply->body_case == ODEON__REPLY__BODY_PORT_OPEN && how < 180) {
         reply->port_open->submission_bytes = reply->port_open->delivery_bytes = RING;
-        reply->port_open->submission_offset = reply->port_open->delivery_offset = PORT_RING_OFFSET;
+        reply->port_open->submission_offset = reply->port_open->delivery_offset =
+            port_ring_offset(page_bytes());
         reply->port_open->payload_max = 1024;
         reply->port_open->actors_max = 1024;
     }

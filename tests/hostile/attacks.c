@@ -42,7 +42,7 @@ void attack_write_words(struct offender *o, struct raw_port *port)
         for (int i = 0; i < ATTACK_WORDS; i++) {
             uint64_t word = offender_random(o);
 
-            words[word % (ATTACK_MEMORY / 8)] = offender_random(o);
+            words[word % (attack_memory() / 8)] = offender_random(o);
         }
         words[0] = offender_random(o); /* the tail is one word of many */
         atomic_fetch_add_explicit(&o->deeds, ATTACK_WORDS + 1, memory_order_relaxed);
@@ -79,7 +79,7 @@ static void good_record(const struct offender *o, struct raw_port *port, uint64_
 void attack_punch_holes(struct offender *o, struct raw_port *port)
 {
     for (uint64_t n = 0; goes_on(o, port); n++) {
-        off_t page = (off_t)(offender_random(o) % (ATTACK_MEMORY / 4096)) * 4096;
+        off_t page = (off_t)(offender_random(o) % (attack_memory() / 4096)) * 4096;
 
         good_record(o, port, n);
         raw_port_ring(port);
@@ -95,11 +95,11 @@ void attack_punch_holes(struct offender *o, struct raw_port *port)
 void attack_change_sizes(struct offender *o, struct raw_port *port)
 {
     for (uint64_t n = 0; goes_on(o, port); n++) {
-        off_t size = (off_t)(offender_random(o) % (2 * ATTACK_MEMORY));
+        off_t size = (off_t)(offender_random(o) % (2 * attack_memory()));
 
         good_record(o, port, n);
         raw_port_ring(port);
-        OFFENDER_EXPECT(size == ATTACK_MEMORY || ftruncate(port->client_memory, size) < 0);
+        OFFENDER_EXPECT(size == attack_memory() || ftruncate(port->client_memory, size) < 0);
         OFFENDER_EXPECT(ftruncate(port->executor_memory, size) < 0);
         OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_COLLAPSE_RANGE, 0, 4096) < 0);
         OFFENDER_EXPECT(fallocate(port->executor_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "daemon/common/page.h"
 #include "tests/hostile/raw.h"
 
 enum {
     ATTACK_RING = 1 << 16, /* of the ports that are attacked */
-    ATTACK_MEMORY = PORT_RING_OFFSET + ATTACK_RING,
-    ATTACK_WORDS = 4096 /* are written between two looks */
+    ATTACK_WORDS = 4096    /* are written between two looks */
 };
 
 struct offender {
@@ -30,6 +30,11 @@ struct offender {
     uint16_t number_type;
 };
 typedef void (*attack_fn)(struct offender *offender, struct raw_port *port);
+
+static inline uint32_t attack_memory(void)
+{
+    return port_ring_offset(page_bytes()) + ATTACK_RING;
+}
 
 #define OFFENDER_EXPECT(condition)                                                                 \
     do {                                                                                           \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See raw.h. */
 #include "tests/hostile/raw.h"
+#include "daemon/common/page.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -175,13 +176,13 @@ int raw_try(struct raw *raw, const struct service *service)
 
 static uint8_t *map_ring(int fd, uint64_t ring, int protection)
 {
-    size_t once = PORT_RING_OFFSET + ring;
+    size_t once = port_ring_offset(page_bytes()) + ring;
     uint8_t *base = mmap(NULL, once + ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     assert_true(base != MAP_FAILED);
     assert_true(mmap(base, once, protection, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
-    assert_true(mmap(base + once, ring, protection, MAP_SHARED | MAP_FIXED, fd, PORT_RING_OFFSET) !=
-                MAP_FAILED);
+    assert_true(mmap(base + once, ring, protection, MAP_SHARED | MAP_FIXED, fd,
+                     port_ring_offset(page_bytes())) != MAP_FAILED);
     return base;
 }
 
@@ -198,8 +199,8 @@ static void take_port(struct raw_port *port, struct raw_answer *answer)
                                                         PROT_READ | PROT_WRITE);
     port->theirs =
         (struct port_executor *)(void *)map_ring(port->executor_memory, port->size, PROT_READ);
-    port->submission = (uint8_t *)port->mine + PORT_RING_OFFSET;
-    port->delivery = (const uint8_t *)port->theirs + PORT_RING_OFFSET;
+    port->submission = (uint8_t *)port->mine + port_ring_offset(page_bytes());
+    port->delivery = (const uint8_t *)port->theirs + port_ring_offset(page_bytes());
 }
 
 int raw_port_try(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
@@ -237,8 +238,8 @@ void raw_port_open(struct raw_port *port, const struct service *service, uint64_
 
 void raw_port_close(struct raw_port *port)
 {
-    munmap(port->mine, PORT_RING_OFFSET + 2 * port->size);
-    munmap(port->theirs, PORT_RING_OFFSET + 2 * port->size);
+    munmap(port->mine, port_ring_offset(page_bytes()) + 2 * port->size);
+    munmap(port->theirs, port_ring_offset(page_bytes()) + 2 * port->size);
     close(port->client_memory);
     close(port->executor_memory);
     close(port->doorbell);

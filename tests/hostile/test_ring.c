@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "client-lib/src/port.h"
+#include "daemon/common/page.h"
 #include "tests/hostile/raw.h"
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
@@ -519,7 +520,7 @@ static void test_hole_in_the_ring(void **state)
         put_number(&port, port.tail);
     raw_port_publish(&port, port.tail);
     assert_int_equal(fallocate(port.client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                               PORT_RING_OFFSET + 4096, 4096),
+                               port_ring_offset(page_bytes()) + 4096, 4096),
                      0);
     assert_int_equal(kill(executor, SIGCONT), 0);
     expect_broken(&port, PORT_BROKEN_HEADER, before);
@@ -534,7 +535,7 @@ static void test_hole_in_the_words(void **state)
     struct counts before = count();
     /* the tail is 0 now, behind what was taken */
     assert_int_equal(fallocate(port.client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                               PORT_RING_OFFSET),
+                               port_ring_offset(page_bytes())),
                      0);
     raw_port_ring(&port);
     expect_broken(&port, PORT_BROKEN_TAIL, before);

@@ -67,7 +67,7 @@ static int64_t own_cpu_ns(void)
  * pieces of CPU time. */
 static void burn(struct offender *o, struct raw_port *port)
 {
-    static uint64_t words[ATTACK_MEMORY / 8];
+    static uint64_t words[((64 << 10) + ATTACK_RING) / 8];
     volatile uint64_t *at = words;
 
     (void)port;
@@ -80,7 +80,7 @@ static void burn(struct offender *o, struct raw_port *port)
             for (int i = 0; i < ATTACK_WORDS; i++) {
                 uint64_t word = offender_random(o);
 
-                at[word % (ATTACK_MEMORY / 8)] = offender_random(o);
+                at[word % (attack_memory() / 8)] = offender_random(o);
             }
         until = began + piece * burning.period_ns - time_ns();
         if (until > 0)

@@ -167,13 +167,13 @@ static int64_t own_cpu_ns(void)
 /* By a clock that takes no system call. */
 static void burn_for(struct besieger *b, int64_t ns)
 {
-    static uint64_t words[ATTACK_MEMORY / 8];
+    static uint64_t words[ATTACK_RING / 8];
     volatile uint64_t *at = words;
     int64_t until = time_ns() + ns;
 
     while (time_ns() < until && besieger_goes_on(b))
         for (int i = 0; i < ATTACK_WORDS; i++)
-            at[offender_random(&b->offender) % (ATTACK_MEMORY / 8)] = (uint64_t)i;
+            at[offender_random(&b->offender) % (ATTACK_RING / 8)] = (uint64_t)i;
 }
 
 /* Its own processor time is asked for as rarely as can be: to answer, the kernel settles its

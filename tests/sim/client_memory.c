@@ -6,11 +6,12 @@
 #include <sys/mman.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "tests/sim/client.h"
 #include "tests/sim/sim.h"
 
 #define CLIENTS_AT   UINT64_C(0x300000000000)
-#define MEMORY_BYTES (PORT_RING_OFFSET + CLIENT_RING)
+#define MEMORY_BYTES (port_ring_offset(page_bytes()) + CLIENT_RING)
 
 struct memory {
     int fd;
@@ -30,8 +31,8 @@ static void memory_make(struct memory *m, uint8_t *at)
     int flags = MAP_SHARED | MAP_FIXED_NOREPLACE, protection = PROT_READ | PROT_WRITE;
     m->fd = memfd_make_sealed("simulated", MEMORY_BYTES);
     if (m->fd < 0 || mmap(at, MEMORY_BYTES, protection, flags, m->fd, 0) != at ||
-        mmap(at + MEMORY_BYTES, CLIENT_RING, protection, flags, m->fd, PORT_RING_OFFSET) !=
-            at + MEMORY_BYTES)
+        mmap(at + MEMORY_BYTES, CLIENT_RING, protection, flags, m->fd,
+             port_ring_offset(page_bytes())) != at + MEMORY_BYTES)
         cannot("simulate: a client's memory");
     m->words = at;
 }
@@ -64,9 +65,9 @@ void client_prepare(struct client *c, uint32_t id)
             .pipe_fd = -1,
         },
         .words = (struct port_client *)mine->words,
-        .submission = mine->words + PORT_RING_OFFSET,
+        .submission = mine->words + port_ring_offset(page_bytes()),
         .executor = (const struct port_executor *)theirs->words,
-        .delivery = theirs->words + PORT_RING_OFFSET,
+        .delivery = theirs->words + port_ring_offset(page_bytes()),
     };
 }
 

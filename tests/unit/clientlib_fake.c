@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/common/page.h"
 #include "tests/unit/clientlib_cmocka.h"
 
 static int make_memory(const char *name, uint64_t bytes)
@@ -29,14 +30,14 @@ static int make_memory(const char *name, uint64_t bytes)
 
 static void *map_twice(int fd, uint64_t ring)
 {
-    size_t once = PORT_RING_OFFSET + ring;
+    size_t once = port_ring_offset(page_bytes()) + ring;
     uint8_t *base = mmap(NULL, once + ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     assert_true(base != MAP_FAILED);
     assert_true(mmap(base, once, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
                 MAP_FAILED);
     assert_true(mmap(base + once, ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                     PORT_RING_OFFSET) != MAP_FAILED);
+                     port_ring_offset(page_bytes())) != MAP_FAILED);
     return base;
 }
 
@@ -50,22 +51,23 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
     fake->plan = (struct port_plan){
         .submission_bytes = submission_bytes,
         .delivery_bytes = delivery_bytes,
-        .submission_offset = PORT_RING_OFFSET,
-        .delivery_offset = PORT_RING_OFFSET,
+        .submission_offset = port_ring_offset(page_bytes()),
+        .delivery_offset = port_ring_offset(page_bytes()),
         .payload_max = ODEON_PAYLOAD_MAX,
         .actors_max = 1000,
         .id = 1,
         .ref = actor_ref_make(7, 1),
     };
-    fake->plan.client_memory = make_memory("client", PORT_RING_OFFSET + submission_bytes);
-    writable = make_memory("executor", PORT_RING_OFFSET + delivery_bytes);
+    fake->plan.client_memory =
+        make_memory("client", port_ring_offset(page_bytes()) + submission_bytes);
+    writable = make_memory("executor", port_ring_offset(page_bytes()) + delivery_bytes);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", writable);
     fake->plan.executor_memory = open(path, O_RDONLY | O_CLOEXEC);
     fake->client = map_twice(fake->plan.client_memory, submission_bytes);
     fake->executor = map_twice(writable, delivery_bytes);
     close(writable);
-    fake->submission = (uint8_t *)fake->client + PORT_RING_OFFSET;
-    fake->delivery = (uint8_t *)fake->executor + PORT_RING_OFFSET;
+    fake->submission = (uint8_t *)fake->client + port_ring_offset(page_bytes());
+    fake->delivery = (uint8_t *)fake->executor + port_ring_offset(page_bytes());
     fake->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     fake->plan.doorbell = dup(fake->doorbell);
     if (pipe)
@@ -86,8 +88,8 @@ void fake_fini(struct fake *fake)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    munmap(fake->client, PORT_RING_OFFSET + 2 * fake->plan.submission_bytes);
-    munmap(fake->executor, PORT_RING_OFFSET + 2 * fake->plan.delivery_bytes);
+    munmap(fake->client, port_ring_offset(page_bytes()) + 2 * fake->plan.submission_bytes);
+    munmap(fake->executor, port_ring_offset(page_bytes()) + 2 * fake->plan.delivery_bytes);
 }
 
 struct odeon_port *fake_open_port(struct fake *fake)

@@ -5,6 +5,7 @@
 
 #include <sys/eventfd.h>
 
+#include "daemon/common/page.h"
 #include "engine_fixture.h"
 #include "proto/port_layout.h"
 
@@ -22,14 +23,20 @@ struct client {
 
 static inline void *map_twice(int fd, uint64_t ring)
 {
-    uint8_t *base =
-        mmap(NULL, PORT_RING_OFFSET + 2 * ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base = mmap(NULL, port_ring_offset(page_bytes()) + 2 * ring, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(base != MAP_FAILED);
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
-    assert_true(mmap(base, PORT_RING_OFFSET + ring, prot, flags, fd, 0) != MAP_FAILED);
-    assert_true(mmap(base + PORT_RING_OFFSET + ring, ring, prot, flags, fd, PORT_RING_OFFSET) !=
+    assert_true(mmap(base, port_ring_offset(page_bytes()) + ring, prot, flags, fd, 0) !=
                 MAP_FAILED);
+    assert_true(mmap(base + port_ring_offset(page_bytes()) + ring, ring, prot, flags, fd,
+                     port_ring_offset(page_bytes())) != MAP_FAILED);
     return base;
+}
+
+static inline int client_memory(const char *name)
+{
+    return memfd_make_sealed(name, port_ring_offset(page_bytes()) + CLIENT_RING);
 }
 
 static inline void client_make(struct client *c, uint32_t id, uint32_t generation)
@@ -41,8 +48,8 @@ static inline void client_make(struct client *c, uint32_t id, uint32_t generatio
             .client = 1,
             .submission_bytes = CLIENT_RING,
             .delivery_bytes = CLIENT_RING,
-            .client_fd = memfd_make_sealed("client", PORT_RING_OFFSET + CLIENT_RING),
-            .executor_fd = memfd_make_sealed("executor", PORT_RING_OFFSET + CLIENT_RING),
+            .client_fd = client_memory("client"),
+            .executor_fd = client_memory("executor"),
             .doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
             .pipe_fd = -1,
         },
@@ -50,16 +57,16 @@ static inline void client_make(struct client *c, uint32_t id, uint32_t generatio
     assert_true(c->info.client_fd >= 0 && c->info.executor_fd >= 0 && c->info.doorbell_fd >= 0);
     uint8_t *base = map_twice(c->info.client_fd, CLIENT_RING);
     c->words = (struct port_client *)base;
-    c->submission = base + PORT_RING_OFFSET;
+    c->submission = base + port_ring_offset(page_bytes());
     base = map_twice(c->info.executor_fd, CLIENT_RING);
     c->executor = (const struct port_executor *)base;
-    c->delivery = base + PORT_RING_OFFSET;
+    c->delivery = base + port_ring_offset(page_bytes());
 }
 
 static inline void client_free(struct client *c)
 {
-    munmap(c->words, PORT_RING_OFFSET + 2 * CLIENT_RING);
-    munmap((void *)c->executor, PORT_RING_OFFSET + 2 * CLIENT_RING);
+    munmap(c->words, port_ring_offset(page_bytes()) + 2 * CLIENT_RING);
+    munmap((void *)c->executor, port_ring_offset(page_bytes()) + 2 * CLIENT_RING);
     close(c->info.client_fd);
     close(c->info.executor_fd);
     close(c->info.doorbell_fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports: honest clients, lying ones, and such as are gone. */
+#include "daemon/common/page.h"
 #include "tests/unit/port_fixture.h"
 
 /* ---- honest clients ---- */
@@ -393,7 +394,7 @@ static void test_what_cannot_be_added(void **state)
         assert_int_equal(engine_port_add(f.engine, &bad, &ref), (error));                          \
     } while (0)
     int unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    assert_int_equal(ftruncate(unsealed, PORT_RING_OFFSET + RING), 0);
+    assert_int_equal(ftruncate(unsealed, port_ring_offset(page_bytes()) + RING), 0);
     BAD(id, ODEON_PORTS_MAX, -EINVAL);
     BAD(generation, 0, -EINVAL);
     BAD(submission_bytes, RING + 8, -EINVAL);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/common/page.h"
 #include "daemon/engine/run/mailbox.h"
 #include "port_fixture.h"
 
@@ -248,7 +249,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         touched.faults++;
         touched.lock = load_relaxed(&touched.backlog->lock);
     }
-    if (mprotect(touched.page, PORT_RING_OFFSET, PROT_READ | PROT_WRITE) != 0)
+    if (mprotect(touched.page, port_ring_offset(page_bytes()), PROT_READ | PROT_WRITE) != 0)
         abort();
 }
 
@@ -295,9 +296,10 @@ static void test_drop_is_counted_inside_the_lock(void **state)
     assert_true(owner_take(source, own_worker(load_relaxed(source->own)), 0));
     (void)port_run(f.engine->workers[0], PORT, false);
     assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
-    assert_int_equal(mprotect(touched.page, PORT_RING_OFFSET, PROT_READ), 0);
+    assert_int_equal(mprotect(touched.page, port_ring_offset(page_bytes()), PROT_READ), 0);
     mailbox_run_once(&f, queue);
-    assert_int_equal(mprotect(touched.page, PORT_RING_OFFSET, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(mprotect(touched.page, port_ring_offset(page_bytes()), PROT_READ | PROT_WRITE),
+                     0);
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     assert_int_equal(touched.faults, 1);
     assert_int_equal(touched.lock, 1); /* worker 0 */

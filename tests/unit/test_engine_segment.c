@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "engine_fixture.h"
+#include "proto/port_layout.h"
 
 static struct engine_config small_config(void)
 {
@@ -216,6 +217,9 @@ static void test_bad_configurations(void **state)
     BAD(queues_per_worker, ODEON_QUEUES_MAX);
     BAD(actors_max, ODEON_PORTS_MAX);
     BAD(actors_max, ODEON_ACTORS_MAX + 1);
+    BAD(page_bytes, 2048);
+    BAD(page_bytes, 12288);
+    BAD(page_bytes, 131072);
     BAD(outbox_bytes, 4096);
     BAD(limit_bytes, 100);
     BAD(backlog_bytes, 100);
@@ -277,6 +281,83 @@ static void test_nothing_overlaps(void **state)
     engine_fixture_close(&f);
 }
 
+/* What is mapped, bound to a memory node or given back by itself begins with a page of the
+ * machine's, whichever that has. */
+static void test_pages_of_each_size(void **state)
+{
+    (void)state;
+    for (uint32_t page = SEGMENT_PAGE_LEAST; page <= SEGMENT_PAGE_MOST; page *= 4) {
+        struct engine_config config = small_config();
+        struct segment_header h;
+        config.page_bytes = page;
+        config.outbox_bytes += 8;
+        config.backlog_bytes += 8;
+        config.dlq_bytes += 8;
+        config.durable_bytes = 24;
+        segment_layout(&config, &h);
+        assert_int_equal(segment_layout_page(h.layout_hash), page);
+        assert_int_equal(h.layout_hash == SEGMENT_LAYOUT_HASH, page == 4096);
+        const uint64_t whole[] = {
+            h.workers_offset,
+            h.queues_offset,
+            h.ports_offset,
+            h.message_types_offset,
+            h.actor_types_offset,
+            h.names_offset,
+            h.actors_offset,
+            h.args_offset,
+            h.undos_offset,
+            h.states_offset,
+            h.outboxes_offset,
+            h.dlq_offset,
+            h.backlogs_offset,
+            h.windows_offset,
+            h.window_bytes,
+            h.outbox_bytes,
+            h.backlog_bytes,
+            h.dlq_bytes,
+            h.size,
+        };
+        for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+            assert_int_equal(whole[i] % page, 0);
+        assert_int_equal(port_ring_offset(page) % page, 0);
+        assert_true(port_ring_offset(page) >= sizeof(struct port_client) &&
+                    port_ring_offset(page) >= sizeof(struct port_executor));
+        assert_int_equal(ODEON_RING_MIN % page, 0);
+    }
+    assert_int_equal(port_ring_offset(4096), 4096);
+    assert_int_equal(segment_layout_page(SEGMENT_LAYOUT_HASH + 1), 0);
+}
+
+/* A segment says its page, and a machine with another one does not begin to read it. */
+static void test_other_pages(void **state)
+{
+    static const struct {
+        uint32_t page;
+        const char *says;
+    } made[] = { { 4096, "pages of 4 KiB" },
+                 { 16384, "pages of 16 KiB" },
+                 { 65536, "pages of 64 KiB" } };
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct engine_fixture f;
+        struct engine_config config = small_config();
+        config.page_bytes = made[i].page;
+        engine_fixture_open(&f, config);
+        assert_int_equal(f.engine->segment.page_bytes, made[i].page);
+        f.engine = engine_close(f.engine);
+        for (unsigned other = 0; other < 3; other++) {
+            config.page_bytes = made[other].page;
+            if (other != i)
+                assert_refused(&config, f.segment_fd, f.stats_fd, made[i].says);
+        }
+        struct engine_recovery report;
+        engine_fixture_reopen(&f, &report);
+        assert_int_equal(report.boots, 2);
+        engine_fixture_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +369,8 @@ int main(void)
         cmocka_unit_test(test_half_formatted),
         cmocka_unit_test(test_bad_configurations),
         cmocka_unit_test(test_nothing_overlaps),
+        cmocka_unit_test(test_pages_of_each_size),
+        cmocka_unit_test(test_other_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "proto/port_layout.h"
 #include "proto/reference.h"
 #include "tests/unit/executor_fixture.h"
@@ -336,8 +337,8 @@ static void test_ports(void **state)
     int fds[3];
 
     (void)state;
-    fds[0] = memfd_make_sealed("client", PORT_RING_OFFSET + ODEON_RING_MIN);
-    fds[1] = memfd_make_sealed("executor", PORT_RING_OFFSET + ODEON_RING_MIN);
+    fds[0] = memfd_make_sealed("client", port_ring_offset(page_bytes()) + ODEON_RING_MIN);
+    fds[1] = memfd_make_sealed("executor", port_ring_offset(page_bytes()) + ODEON_RING_MIN);
     fds[2] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     add.port_id = 5;
     add.generation = 1;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "daemon/supervisor/port_table.h"
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
@@ -149,9 +150,12 @@ static void test_memory(void **state)
     int fd;
 
     assert_int_equal(port_make_memory(port, ODEON_RING_MIN, ODEON_RING_MIN * 2, true), 0);
-    assert_int_equal(memfd_check(port->client_fd, PORT_RING_OFFSET + ODEON_RING_MIN), 0);
-    assert_int_equal(memfd_check(port->client_fd, PORT_RING_OFFSET + ODEON_RING_MIN + 1), -EBADFD);
-    assert_int_equal(memfd_check(port->executor_fd, PORT_RING_OFFSET + ODEON_RING_MIN * 2), 0);
+    assert_int_equal(memfd_check(port->client_fd, port_ring_offset(page_bytes()) + ODEON_RING_MIN),
+                     0);
+    assert_int_equal(
+        memfd_check(port->client_fd, port_ring_offset(page_bytes()) + ODEON_RING_MIN + 1), -EBADFD);
+    assert_int_equal(
+        memfd_check(port->executor_fd, port_ring_offset(page_bytes()) + ODEON_RING_MIN * 2), 0);
     for (const int *one =
              (const int[]){ port->doorbell_fd, port->pipe_read_fd, port->pipe_write_fd, -1 };
          *one >= 0; one++) {

@@ -22,6 +22,9 @@ void budget_close(struct engine *e)
 void budget_charge(struct engine *e, struct window_history *window, uint32_t pages)
 {
     uint32_t charged = load_relaxed(&window->charged);
+    pages = budget_whole_pages(e, pages + BUDGET_FREE_PAGES) - budget_free_pages(e);
+    if (pages <= charged)
+        return;
     store_relaxed(&window->charged, pages);
     atomic_fetch_add_explicit(&e->budget.pages, (int64_t)pages - charged, memory_order_relaxed);
 }
@@ -29,7 +32,7 @@ void budget_charge(struct engine *e, struct window_history *window, uint32_t pag
 void budget_give_back(struct engine *e, struct window_history *window, uint32_t resident)
 {
     uint32_t charged = load_relaxed(&window->charged),
-             left = resident > BUDGET_FREE_PAGES ? resident - BUDGET_FREE_PAGES : 0;
+             left = resident > budget_free_pages(e) ? resident - budget_free_pages(e) : 0;
     if (left >= charged)
         return;
     store_relaxed(&window->charged, left);

@@ -4,7 +4,8 @@
  *
  * What is bound is not what waits but the pages that it has touched: a window that has been full
  * once keeps its pages for a while (reclaim.h), and memory is what runs out. The first
- * BUDGET_FREE_PAGES of a window are nobody's: with them a queue can always work.
+ * BUDGET_FREE_PAGES of a window are nobody's: with them a queue can always work. Pages are counted
+ * by 4 KiB, whole ones of the machine's where those are larger; then the first one is nobody's.
  *
  * Threads: any; who may touch which history is told in budget.B1.
  *
@@ -69,6 +70,19 @@ static inline int64_t budget_most_for_clients(const struct engine *e)
     return budget_most(e) - budget_most(e) / 8;
 }
 
+/* So many of BUDGET_PAGE, up to the end of a page of the machine's. */
+static inline uint32_t budget_whole_pages(const struct engine *e, uint32_t pages)
+{
+    uint32_t whole = (uint32_t)(e->segment.page_bytes / BUDGET_PAGE);
+    return (pages + whole - 1) & ~(whole - 1);
+}
+
+static inline uint32_t budget_free_pages(const struct engine *e)
+{
+    return budget_whole_pages(e, BUDGET_FREE_PAGES);
+}
+
+/* The window holds so many pages behind BUDGET_FREE_PAGES. */
 void budget_charge(struct engine *e, struct window_history *window, uint32_t pages);
 /* The window holds so many bytes now (budget.B1). */
 static inline void budget_touch(struct engine *e, struct window_history *window, uint64_t bytes)

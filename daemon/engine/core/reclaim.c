@@ -63,15 +63,18 @@ static void reclaim_give_back(struct worker *w, struct window_history *history, 
     struct engine *e = w->engine;
     uint32_t need = budget_is_pressed(e) ? 0 : 2 * history->need;
     uint32_t behind = need > keep ? need : keep;
-    uint64_t bytes = (uint64_t)(history->resident - behind) * RECLAIM_PAGE;
     engine_check("reclaim.M2", behind < history->resident);
+    behind = budget_whole_pages(e, behind);
+    uint64_t bytes =
+        behind < history->resident ? (uint64_t)(history->resident - behind) * RECLAIM_PAGE : 0;
     bool known = history->resident < reclaim_pages(window_bytes);
-    if (madvise(base + (uint64_t)behind * RECLAIM_PAGE, bytes, MADV_REMOVE) == 0) {
+    if (bytes > 0 && madvise(base + (uint64_t)behind * RECLAIM_PAGE, bytes, MADV_REMOVE) == 0) {
         stat_add(w, STAT_windows_reclaimed, 1);
         stat_add(w, STAT_bytes_reclaimed, known ? bytes : 0);
     }
-    /* refused (pages of another size, or locked): not tried until it has grown again */
-    history->resident = behind;
+    /* refused (locked): not tried until it has grown again */
+    if (bytes > 0)
+        history->resident = behind;
     history->need = 0;
     history->little = 0;
     budget_give_back(e, history, behind);
@@ -98,14 +101,15 @@ void reclaim_outbox(struct worker *w)
 static bool reclaim_buffer(struct worker *w, uint32_t queue, unsigned buffer)
 {
     const struct segment *segment = &w->engine->segment;
-    struct window_history *history = &w->engine->windows[2 * queue + buffer];
+    struct engine *e = w->engine;
+    struct window_history *history = &e->windows[2 * queue + buffer];
     bool freed = budget_has_notes(history);
     uint32_t charged = load_relaxed(&history->charged);
-    budget_notes_clear(w->engine, history);
+    budget_notes_clear(e, history);
     if (charged == 0)
         return freed;
-    if (history->resident < charged + RECLAIM_QUEUE_PAGES)
-        history->resident = charged + RECLAIM_QUEUE_PAGES;
+    if (history->resident < charged + budget_free_pages(e))
+        history->resident = charged + budget_free_pages(e);
     reclaim_give_back(w, history, segment_window(segment, queue, buffer),
                       segment_window_bytes(segment, queue), RECLAIM_QUEUE_PAGES);
     return true;
@@ -146,9 +150,10 @@ static uint64_t reclaim_held_bytes(const struct segment_queue *queue, unsigned b
 }
 
 /* True: nothing is left behind the first `pages`. */
-static bool reclaim_trim(uint8_t *base, uint64_t window_bytes, uint32_t pages)
+static bool reclaim_trim(const struct engine *e, uint8_t *base, uint64_t window_bytes,
+                         uint32_t pages)
 {
-    uint64_t kept = (uint64_t)pages * RECLAIM_PAGE;
+    uint64_t kept = (uint64_t)budget_whole_pages(e, pages) * RECLAIM_PAGE;
     return kept >= window_bytes || madvise(base + kept, window_bytes - kept, MADV_REMOVE) == 0;
 }
 
@@ -159,8 +164,8 @@ static void reclaim_start_window(struct engine *e, uint32_t queue, unsigned buff
     uint64_t held = reclaim_held_bytes(&segment->queues[queue], buffer);
     uint32_t pages = held ? reclaim_pages(held + RECLAIM_REACH) : 0;
     if (load_relaxed(&segment->header->boots) > 1 &&
-        reclaim_trim(segment_window(segment, queue, buffer), segment_window_bytes(segment, queue),
-                     pages))
+        reclaim_trim(e, segment_window(segment, queue, buffer),
+                     segment_window_bytes(segment, queue), pages))
         history->resident = pages;
     budget_notes_clear(e, history);
     budget_touch(e, history, held);
@@ -230,7 +235,7 @@ void reclaim_start(struct engine *e)
     }
     for (uint32_t id = 0; id < segment->n_ids; id++)
         if (load_relaxed(&segment->header->boots) > 1 &&
-            reclaim_trim(segment_outbox(segment, id), segment->header->outbox_bytes, 0))
+            reclaim_trim(e, segment_outbox(segment, id), segment->header->outbox_bytes, 0))
             e->workers[id]->flush.window.resident = 0;
     if (!budget_is_accounted(e) && !reclaim_has_bound_users(e))
         return;

@@ -10,8 +10,9 @@
  *     empty (no batch, and nobody gulps without the owner word), of an outbox the part behind what
  *     is kept while nothing of it is committed.  A kill in the middle, or before, leaves pages that
  *     nobody reads; recovery knows nothing of this.
- * reclaim.M2  `resident` is never less than what exists.  A new executor does not know: it takes
- *     the whole window for resident.
+ * reclaim.M2  `resident` is never less than what exists, but for the rest of one page of the
+ *     machine's, which may be larger than what is counted here.  A new executor does not know: it
+ *     takes the whole window for resident.
  * reclaim.M3  At most one system call a run.  The price of a hole, and of touching its pages again,
  *     is paid once in RECLAIM_RUNS runs at most, after a use of more than twice as much; but where
  *     memory is short (budget_is_pressed), behind each run that leaves an empty buffer.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/common/page.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/core/budget.h"
@@ -21,27 +22,27 @@
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
 static int port_table_map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
 {
-    uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * ring_bytes, PROT_NONE,
+    const uint64_t once = port_ring_offset(page_bytes()) + ring_bytes;
+    uint8_t *base = mmap(NULL, once + ring_bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return -errno;
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
-    if (mmap(base, PORT_RING_OFFSET + ring_bytes, prot, flags, fd, 0) == MAP_FAILED ||
-        mmap(base + PORT_RING_OFFSET + ring_bytes, ring_bytes, prot, flags, fd, PORT_RING_OFFSET) ==
-            MAP_FAILED) {
+    if (mmap(base, once, prot, flags, fd, 0) == MAP_FAILED ||
+        mmap(base + once, ring_bytes, prot, flags, fd, (off_t)(once - ring_bytes)) == MAP_FAILED) {
         int r = -errno;
-        munmap(base, PORT_RING_OFFSET + 2 * ring_bytes);
+        munmap(base, once + ring_bytes);
         return r;
     }
     *ret_words = base;
-    *ret_ring = base + PORT_RING_OFFSET;
+    *ret_ring = base + once - ring_bytes;
     return 0;
 }
 
 static void port_table_unmap_memory(void *words, uint64_t ring_bytes)
 {
     if (words)
-        munmap(words, PORT_RING_OFFSET + 2 * ring_bytes);
+        munmap(words, port_ring_offset(page_bytes()) + 2 * ring_bytes);
 }
 
 /* Everything but `state`, which others look at. */
@@ -153,8 +154,9 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     struct port *port = &e->ports.table[info->id];
     if (load_relaxed(&port->state) != PORT_FREE)
         return -EEXIST;
-    if (memfd_check(info->client_fd, PORT_RING_OFFSET + info->submission_bytes) < 0 ||
-        memfd_check(info->executor_fd, PORT_RING_OFFSET + info->delivery_bytes) < 0)
+    const uint64_t words = port_ring_offset(page_bytes());
+    if (memfd_check(info->client_fd, words + info->submission_bytes) < 0 ||
+        memfd_check(info->executor_fd, words + info->delivery_bytes) < 0)
         return -EBADFD;
     struct segment_port *durable = &e->segment.ports[info->id];
     /* Drained and forgotten by an executor that died before it was heard: its records must not be

@@ -8,14 +8,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/common/page.h"
 #include "daemon/engine/base/atomic.h"
 #include "daemon/engine/base/points.h"
 
-#define PAGE UINT64_C(4096)
-
-static uint64_t segment_page_up(uint64_t bytes)
+static uint64_t segment_page(const struct engine_config *config)
 {
-    return (bytes + PAGE - 1) & ~(PAGE - 1);
+    return config->page_bytes ? config->page_bytes : page_bytes();
+}
+
+bool segment_page_is_good(const struct engine_config *config)
+{
+    uint64_t page = segment_page(config);
+    return page >= SEGMENT_PAGE_LEAST && page <= SEGMENT_PAGE_MOST && (page & (page - 1)) == 0;
+}
+
+static uint64_t segment_round_up(uint64_t bytes, uint64_t to)
+{
+    return (bytes + to - 1) & ~(to - 1);
 }
 
 /* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run
@@ -25,23 +35,18 @@ static uint64_t segment_backlog_window(const struct segment_header *h)
     return 2 * h->backlog_bytes;
 }
 
-static uint64_t segment_line_up(uint64_t bytes)
-{
-    return (bytes + 63) & ~UINT64_C(63);
-}
-
 uint32_t segment_workers_max(const struct engine_config *config)
 {
     return config->workers_max ? config->workers_max : config->n_workers;
 }
 
-/* Fills in every offset; the size is the last one. */
-static void segment_layout_compute(const struct engine_config *config, struct segment_header *h)
+void segment_layout(const struct engine_config *config, struct segment_header *h)
 {
-    uint64_t at = segment_page_up(sizeof(*h));
+    const uint64_t page = segment_page(config);
+    uint64_t at = segment_round_up(sizeof(*h), page);
     memset(h, 0, sizeof(*h));
     h->version = SEGMENT_VERSION;
-    h->layout_hash = SEGMENT_LAYOUT_HASH;
+    h->layout_hash = segment_layout_hash(page);
     h->workers_max = segment_workers_max(config);
     h->queues_per_worker = config->queues_per_worker;
     h->detached_max = config->detached_max;
@@ -51,20 +56,21 @@ static void segment_layout_compute(const struct engine_config *config, struct se
     h->n_queues = 2 * h->n_mailboxes;
     h->actors_max = config->actors_max;
     h->limit_bytes = config->limit_bytes;
-    h->outbox_bytes = segment_page_up(config->outbox_bytes);
-    h->backlog_bytes = segment_page_up(config->backlog_bytes);
-    h->dlq_bytes = segment_page_up(config->dlq_bytes);
+    h->outbox_bytes = segment_round_up(config->outbox_bytes, page);
+    h->backlog_bytes = segment_round_up(config->backlog_bytes, page);
+    h->dlq_bytes = segment_round_up(config->dlq_bytes, page);
     h->durable_bytes = config->durable_bytes;
-    h->state_stride = config->durable_bytes
-                          ? segment_line_up(sizeof(struct segment_state) + config->durable_bytes)
-                          : 0;
-    h->undo_stride = segment_line_up(sizeof(struct segment_undo) + config->durable_bytes);
+    h->state_stride =
+        config->durable_bytes
+            ? segment_round_up(sizeof(struct segment_state) + config->durable_bytes, 64)
+            : 0;
+    h->undo_stride = segment_round_up(sizeof(struct segment_undo) + config->durable_bytes, 64);
     /* A sender is refused above the limit, and some only above twice the limit: all outboxes may
      * still come on top (outbox.B4). */
     h->window_bytes =
-        segment_page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
+        segment_round_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX, page);
 
-#define PLACE(field, bytes) (h->field = at, at = segment_page_up(at + (uint64_t)(bytes)))
+#define PLACE(field, bytes) (h->field = at, at = segment_round_up(at + (uint64_t)(bytes), page))
     PLACE(workers_offset, h->n_ids * sizeof(struct segment_worker));
     PLACE(queues_offset, (h->n_queues + ODEON_PORTS_MAX + 1) * sizeof(struct segment_queue));
     PLACE(ports_offset, ODEON_PORTS_MAX * sizeof(struct segment_port));
@@ -86,14 +92,14 @@ static void segment_layout_compute(const struct engine_config *config, struct se
 uint64_t segment_size(const struct engine_config *config)
 {
     struct segment_header h;
-    segment_layout_compute(config, &h);
+    segment_layout(config, &h);
     return h.size;
 }
 
 uint64_t segment_message_window_bytes(const struct engine_config *config)
 {
     struct segment_header h;
-    segment_layout_compute(config, &h);
+    segment_layout(config, &h);
     return h.window_bytes;
 }
 
@@ -110,15 +116,35 @@ static int segment_refuse_version(uint32_t theirs, const char **reterr_text)
     return -EPROTO;
 }
 
+/* The same of both ways to meet another layout. */
+static int segment_refuse_layout(uint64_t theirs, const char **reterr_text)
+{
+    switch (segment_layout_page(theirs)) {
+    case 0:
+        *reterr_text = "the segment was made by a build with another layout";
+        break;
+    case 4 << 10:
+        *reterr_text = "the segment is laid out for pages of 4 KiB, and this machine has others";
+        break;
+    case 16 << 10:
+        *reterr_text = "the segment is laid out for pages of 16 KiB, and this machine has others";
+        break;
+    case 64 << 10:
+        *reterr_text = "the segment is laid out for pages of 64 KiB, and this machine has others";
+        break;
+    default:
+        *reterr_text = "the segment is laid out for pages of another size than this machine's";
+    }
+    return -EPROTO;
+}
+
 static int segment_check(const struct segment_header *ours, const struct segment_header *theirs,
                          const char **reterr_text)
 {
     if (theirs->version != ours->version)
         return segment_refuse_version(theirs->version, reterr_text);
-    if (theirs->layout_hash != ours->layout_hash) {
-        *reterr_text = "the segment was made by a build with another layout";
-        return -EPROTO;
-    }
+    if (theirs->layout_hash != ours->layout_hash)
+        return segment_refuse_layout(theirs->layout_hash, reterr_text);
     if (theirs->workers_max != ours->workers_max ||
         theirs->queues_per_worker != ours->queues_per_worker ||
         theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids ||
@@ -176,10 +202,13 @@ static int segment_make_room(int fd, const struct segment_header *computed,
     struct {
         uint64_t magic;
         uint32_t version, n_ids;
+        uint64_t layout_hash;
     } head = { 0 }; /* what begins with anything is not ours to grow */
     if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && head.magic != 0) {
         if (head.magic == SEGMENT_MAGIC && head.version != computed->version)
             return segment_refuse_version(head.version, reterr_text);
+        if (head.magic == SEGMENT_MAGIC && head.layout_hash != computed->layout_hash)
+            return segment_refuse_layout(head.layout_hash, reterr_text);
         *reterr_text = head.magic == SEGMENT_MAGIC
                            ? "the segment was made with other sizes (workers-max, "
                              "queues-per-worker, detached, actors or a bytes setting)"
@@ -214,6 +243,7 @@ static struct segment segment_at(uint8_t *base, const struct segment_header *com
     return (struct segment){
         .base = base,
         .size = computed->size,
+        .page_bytes = segment_layout_page(computed->layout_hash),
         .header = (struct segment_header *)base,
         .workers = (struct segment_worker *)(base + computed->workers_offset),
         .queues = (struct segment_queue *)(base + computed->queues_offset),
@@ -242,7 +272,7 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
                  const char **reterr_text)
 {
     struct segment_header computed;
-    segment_layout_compute(config, &computed);
+    segment_layout(config, &computed);
     int r = segment_make_room(fd, &computed, reterr_text);
     if (r < 0)
         return r;

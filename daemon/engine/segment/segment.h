@@ -15,7 +15,7 @@
 
 struct segment {
     uint8_t *base;
-    uint64_t size;
+    uint64_t size, page_bytes;
     struct segment_header *header;
     struct segment_worker *workers;
     /* Q message queues (mailboxes, then their urgent lanes), P backlogs, 1 of dead letters */
@@ -36,6 +36,9 @@ struct segment {
 /* What a mailbox is for: who may run it follows from that (placement.h). */
 enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_ASIDE, QUEUE_DETACHED };
 
+/* Fills in what a segment for `config` begins with: every size and offset. */
+void segment_layout(const struct engine_config *config, struct segment_header *ret_header);
+bool segment_page_is_good(const struct engine_config *config);
 uint64_t segment_size(const struct engine_config *config);
 int segment_open(struct segment *segment, const struct engine_config *config, int fd,
                  const char **reterr_text);

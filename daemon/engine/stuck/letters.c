@@ -207,14 +207,12 @@ void letters_redo(struct engine *e)
 /* The whole pages of a buffer that is not the active one any more. */
 static void letters_give_back(struct engine *e, unsigned buffer)
 {
-    enum { PAGE = 4096 };
+    const uint64_t page = e->segment.page_bytes;
     uint64_t base =
         (uint64_t)(uintptr_t)segment_window(&e->segment, e->segment.dead_letters, buffer);
-    uint64_t from = (base + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    uint64_t to =
-        (base + segment_window_bytes(&e->segment, e->segment.dead_letters)) & ~(uint64_t)(PAGE - 1);
+    uint64_t from = (base + page - 1) & ~(page - 1);
+    uint64_t to = (base + segment_window_bytes(&e->segment, e->segment.dead_letters)) & ~(page - 1);
     if (to > from)
-        /* refused where pages are of another size: they are used again */
         (void)madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE);
 }
 
