@@ -282,6 +282,12 @@ breaks safety quick registry -DC=2 -DCR=2 -DREG_REUSE
 breaks safety quick registry -DC=2 -DCR=2 -DREG_ORPHAN
 breaks safety quick registry -DC=2 -DCR=2 -DREG_CLAIM
 breaks safety quick registry -DC=2 -DCR=2 -DREAP_FORGETS
+holds  safety quick hold -DK=3
+holds  safety full  hold -DK=6
+breaks safety quick hold -DHOLD_TAKE
+breaks safety quick hold -DHOLD_LEAVE
+breaks safety quick hold -DHOLD_STAY
+breaks safety quick hold -DHOLD_BARE
 holds  safety quick stall -DP=2 -DR=2
 holds  safety quick stall -DP=3 -DR=1
 holds  safety full  stall -DP=2 -DR=4 -DD=2

@@ -99,9 +99,9 @@ static void look_up(void)
     assert_int_equal(odeon_actor_show(bystander, ODEON_NOBODY, NULL, &detail), -ENOENT);
 }
 
-/* All ports but the bystander's are gone, and the handler still hangs. How often the control thread
- * has waited meanwhile. */
-static uint64_t come_and_go_once(void)
+/* All ports but the bystander's are gone, and the handler still hangs. The control thread has
+ * waited for nobody, nor for the handler, at which it looks all the while. */
+static void come_and_go(void)
 {
     uint64_t waits = service_figure(&service, "control_waits");
 
@@ -112,18 +112,7 @@ static uint64_t come_and_go_once(void)
     assert_true(wait_until(service_state(&service).ports == 1));
     look_up();
     assert_true(atomic_load(&page->left) < atomic_load(&page->entered));
-    return service_figure(&service, "control_waits") - waits;
-}
-
-/* A look at the handler may fall among them where a machine is slow, and waits (see below). If
- * ports were waited for, each of them would be, every time. */
-static void come_and_go(void)
-{
-    uint64_t waits = 1;
-
-    for (unsigned again = 0; waits > 0 && again < 5; again++)
-        waits = come_and_go_once();
-    assert_int_equal(waits, 0);
+    assert_int_equal(service_figure(&service, "control_waits"), waits);
 }
 
 static void check_turns(void)
@@ -148,37 +137,23 @@ static void check_turns(void)
     assert_int_equal(now.executor_restarts, 0);
 }
 
-/* The looks at a handler that hangs may wait for some milliseconds each, until it has been set
- * aside and what it has sent has left (docs/engine/control.md): they have been taken when nothing
- * is counted any more. */
-static void wait_for_the_last_look(void)
-{
-    uint64_t before;
-
-    do {
-        int64_t end = time_ns() + MILLISECONDS(500);
-
-        before = service_figure(&service, "control_waits");
-        while (time_ns() < end)
-            pause_briefly();
-    } while (service_figure(&service, "control_waits") != before);
-}
-
 static void test_beside_a_handler_that_is_set_aside(void **state)
 {
     odeon_ref hanger = hanger_spawn(ODEON_WHERE_ANY);
 
     (void)state;
     for (unsigned blocks = 0; blocks < 2; blocks++) {
-        uint64_t before = service_figure(&service, "set_aside");
+        uint64_t before = service_figure(&service, "set_aside"),
+                 waits = service_figure(&service, "control_waits");
 
         hang(hanger, blocks);
         /* A thread that gets no processor is not held in time: that is not what is tested here. */
         if (SIGNALS_ARRIVE &&
             !wait_until_within(30, service_figure(&service, "set_aside") == before + 1))
             print_message("# the handler has not been set aside here\n");
-        wait_for_the_last_look();
         come_and_go();
+        /* The looks at it have waited for nobody either. */
+        assert_int_equal(service_figure(&service, "control_waits"), waits);
         let_go();
     }
     check_turns();
@@ -195,8 +170,8 @@ static void test_beside_a_detached_handler(void **state)
 }
 
 /* Whoever changes settings, or unloads a plugin, waits for the handler, and is refused in the end;
- * the control thread waits for nobody. False: it has, as a look at the handler may. */
-static bool change_in_vain(struct odeon_client *client)
+ * the control thread waits for nobody. */
+static void change_in_vain(struct odeon_client *client)
 {
     uint64_t waits = service_figure(&service, "control_waits");
     const char *keys[] = { "workers" }, *values[] = { "1" };
@@ -205,7 +180,7 @@ static bool change_in_vain(struct odeon_client *client)
     assert_int_equal(odeon_plugin_unload(client, "probe"), -EBUSY);
     assert_non_null(strstr(odeon_error_text(), "a handler has been running for long"));
     assert_true(atomic_load(&page->left) < atomic_load(&page->entered));
-    return service_figure(&service, "control_waits") == waits;
+    assert_int_equal(service_figure(&service, "control_waits"), waits);
 }
 
 static void test_settings_and_plugins(void **state)
@@ -213,15 +188,11 @@ static void test_settings_and_plugins(void **state)
     struct odeon_client *client = service_connect(&service, "administrator");
     const char *keys[] = { "workers" }, *values[] = { "1" };
     uint64_t waits;
-    bool waited_for_nobody = false;
 
     (void)state;
     assert_int_equal(odeon_plugin_load(client, TEST_PROBE), 0);
     hang(hanger_spawn(ODEON_WHERE_ANY), 1);
-    wait_for_the_last_look();
-    for (unsigned again = 0; !waited_for_nobody && again < 5; again++)
-        waited_for_nobody = change_in_vain(client);
-    assert_true(waited_for_nobody);
+    change_in_vain(client);
     let_go();
     waits = service_figure(&service, "control_waits");
     assert_true(wait_until(odeon_executor_set(client, keys, values, 1, NULL) == 0));

@@ -15,6 +15,7 @@
 
 #include "daemon/engine/base/inject.h"
 #include "daemon/engine/segment/queue.h"
+#include "daemon/engine/stuck/hold.h"
 #include "tests/unit/engine_client.h"
 #include "tests/unit/engine_fixture.h"
 
@@ -557,6 +558,42 @@ static void test_killed(void **state)
     }
 }
 
+/* Until the worker has refused, or has offered itself. */
+static void ask(struct engine_fixture *f, struct worker *w)
+{
+    do {
+        if (hold_is_answered(w))
+            assert_int_equal(hold_answer(w), -EAGAIN);
+        assert_int_equal(hold_ask(f->engine, w), 0);
+        UNTIL(hold_is_answered(w));
+    } while (load_acquire(&w->hold.state) == HOLD_REFUSED);
+}
+
+/* hold.H5: whom nobody comes for goes on, and so does who is not wanted any more. */
+static void test_nobody_stands_for_nothing(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 2, PLACE_SPREAD, false);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 1);
+    post_all(&f, 1, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    struct worker *w = f.engine->workers[stuck_worker(&f)];
+    ask(&f, w);
+    UNTIL(load_acquire(&w->hold.state) == HOLD_LEFT);
+    assert_int_equal(hold_answer(w), -ETIMEDOUT);
+    ask(&f, w);
+    hold_withdraw(w);
+    assert_int_equal(load_acquire(&w->hold.state), HOLD_NONE);
+    assert_int_equal(engine_fixture_stat(&f, STAT_control_waits), 0);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 1 && others_have(1));
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_sends_before),
         cmocka_unit_test(test_what_cannot_be_set_aside),
         cmocka_unit_test(test_nobody_is_stuck),
+        cmocka_unit_test(test_nobody_stands_for_nothing),
         cmocka_unit_test(test_killed),
     };
     seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

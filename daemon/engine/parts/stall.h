@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/engine/base/atomic.h"
+#include "daemon/engine/engine.h"
 
 enum { STALL_PERIOD_NS = 4 * 1000 * 1000 }; /* what is sent before a stall waits for two of these */
 
@@ -16,9 +17,12 @@ struct stall_watch {
     uint64_t age_ns;    /* for how long that has not changed while its batch runs */
     uint64_t cpu_ns;    /* its processor time when that began to be measured, 0: not yet */
     uint64_t processed; /* messages that it had counted then */
-    bool told, condemned;
-    bool published; /* what was run before this handler has been counted */
+    bool overdue, told, condemned;
+    bool published;    /* what was run before this handler has been counted */
+    bool asked;        /* its thread has been asked to stand still (hold.h) ... */
+    uint64_t asked_ns; /* ... for so long */
     uint32_t aside_tries, relieve_tries;
+    struct engine_stall overdue_as; /* as it was found, and how setting it aside went */
 };
 
 /* Of the engine. */

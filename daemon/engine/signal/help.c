@@ -27,6 +27,12 @@ void help_watch_arm(struct engine *e)
     (void)timerfd_settime(e->watch.fd, 0, &when, NULL);
 }
 
+void help_watch_now(struct engine *e)
+{
+    struct itimerspec when = { .it_value.tv_nsec = 1 };
+    (void)timerfd_settime(e->watch.fd, 0, &when, NULL);
+}
+
 static bool help_has_hot_ports(const struct worker *w)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX / 64; i++)

@@ -9,7 +9,8 @@
  *     stall timer has another worker look after them.  It is armed only while somebody is busy and
  *     somebody sleeps: an idle service makes no system call.
  *
- * Threads: the worker itself; help_watch_arm() also by the control thread.
+ * Threads: the worker itself; help_watch_arm() also by the control thread; help_watch_now() both,
+ * also in a signal handler.
  */
 #pragma once
 
@@ -30,3 +31,5 @@ void help_rescue_arm(struct engine *engine);
 /* Has the control thread look at running handlers after a while, unless it will anyhow (stall.h,
  * stall.WA1). */
 void help_watch_arm(struct engine *engine);
+/* Has it look at once, whoever has armed what. */
+void help_watch_now(struct engine *engine);

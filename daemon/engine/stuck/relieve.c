@@ -98,20 +98,24 @@ static bool relieve_may(const struct engine *e, const struct worker *w)
            load_relaxed(&segment_undo(&e->segment, w->id)->tag) != commit_count(w);
 }
 
+int relieve_held_worker(struct engine *e, struct worker *w)
+{
+    if (load_relaxed(&w->durable->turn))
+        turn_publish_held(w); /* relieve.RV4 */
+    if (!relieve_may(e, w))
+        return -EBUSY;
+    relieve_held(e, w);
+    store_relaxed(&w->outbox.wanted, 0); /* relieve.RV3 */
+    return 0;
+}
+
 int relieve_worker(struct engine *e, uint32_t id, uint64_t timeout_ns)
 {
     struct worker *w = e->workers[id];
     int r = hold_begin(e, w, timeout_ns);
     if (r < 0)
         return r;
-    if (load_relaxed(&w->durable->turn))
-        turn_publish_held(w); /* relieve.RV4 */
-    if (relieve_may(e, w)) {
-        relieve_held(e, w);
-        store_relaxed(&w->outbox.wanted, 0); /* relieve.RV3 */
-    } else {
-        r = -EBUSY;
-    }
+    r = relieve_held_worker(e, w);
     hold_end(w);
     return r;
 }

@@ -28,6 +28,9 @@
 bool relieve_is_wanted(const struct worker *w);
 /* The worker is held inside a handler: carries out what is committed. */
 void relieve_held(struct engine *engine, struct worker *w);
-/* Holds the worker and does so.  0; -EBUSY: not as things stand (relieve.RV2); -EAGAIN, -ETIMEDOUT:
- * not at this moment; -ENOTSUP: never (hold_begin). */
+/* The same if that may be done now, and counts what has been run. 0; -EBUSY: not as things stand
+ * (relieve.RV2). The worker is held on. */
+int relieve_held_worker(struct engine *engine, struct worker *w);
+/* Holds the worker, waiting for that, and does so.  Further -EAGAIN, -ETIMEDOUT: not at this
+ * moment; -ENOTSUP: never (hold_begin). */
 int relieve_worker(struct engine *engine, uint32_t worker, uint64_t timeout_ns);

@@ -164,19 +164,14 @@ static void set_aside_give_away(struct engine *e, uint32_t id)
     }
 }
 
-int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
-                    const char **reterr_text)
+int set_aside_held(struct engine *e, uint32_t id, actor_ref ref, const char **reterr_text)
 {
     struct worker *w = e->workers[id];
     struct stuck stuck;
-    *reterr_text = "it could not be stopped inside the handler";
-    int r = hold_begin(e, w, timeout_ns);
-    if (r < 0)
-        return r;
     uint32_t aside = e->segment.aside_first + id;
     uint64_t own = load_acquire(e->sources[aside].own);
     *reterr_text = set_aside_stuck_find(e, w, ref, &stuck);
-    r = *reterr_text ? -EAGAIN : 0;
+    int r = *reterr_text ? -EAGAIN : 0;
     if (r == 0 && (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), id)))
         r = -EBUSY;
     if (r == 0 && queue_has_work(stuck.aside)) {
@@ -194,10 +189,8 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
         *reterr_text = "messages for the last one may be on their way";
         r = -EAGAIN;
     }
-    if (r < 0) {
-        hold_end(w);
+    if (r < 0)
         return r;
-    }
     relieve_held(e, w); /* set_aside.A7 */
     set_aside_exchange(e, w, &stuck);
     store_relaxed(&e->aside[id], ref);
@@ -219,6 +212,19 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     if (load_relaxed(&e->steal.policy) != STEAL_NONE)
         set_aside_give_away(e, id);
     return 0;
+}
+
+int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
+                    const char **reterr_text)
+{
+    *reterr_text = SET_ASIDE_NOT_HELD;
+    int r = hold_begin(e, e->workers[id], timeout_ns);
+    if (r < 0)
+        return r;
+    r = set_aside_held(e, id, ref, reterr_text);
+    if (r < 0)
+        hold_end(e->workers[id]);
+    return r;
 }
 
 /* set_aside.A5 */

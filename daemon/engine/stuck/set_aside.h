@@ -43,9 +43,15 @@
 
 #include "daemon/engine/core/core.h"
 
-/* The worker runs a handler of `actor`, and has for long. 0; -EAGAIN: not at this moment, or not as
- * things stand (set_aside.A1); -ETIMEDOUT, -ENOTSUP: of hold_begin(); -EBUSY: its aside queue is in
+#define SET_ASIDE_NOT_HELD "it could not be stopped inside the handler"
+
+/* The worker is held in a handler of `actor`, and has run it for long. 0: it is held no longer;
+ * otherwise it still is: -EAGAIN: not as things stand (set_aside.A1); -EBUSY: its aside queue is in
  * use. *reterr_text says which. */
+int set_aside_held(struct engine *engine, uint32_t worker, actor_ref actor,
+                   const char **reterr_text);
+/* Holds it, waiting for that, and does so. Further -EAGAIN, -ETIMEDOUT, -ENOTSUP: of hold_begin();
+ * whatever comes of it, the worker is held no longer. */
 int set_aside_actor(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t timeout_ns,
                     const char **reterr_text);
 

@@ -17,14 +17,14 @@
 #include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/signal/help.h"
+#include "daemon/engine/stuck/hold.h"
 #include "daemon/engine/stuck/relieve.h"
 #include "daemon/engine/stuck/set_aside.h"
 
 enum {
     RELIEVE_TRIES = 250, /* the thread may be in a call of the engine's, or have no processor */
-    RELIEVE_HOLD_NS = 2 * 1000 * 1000,
-    ASIDE_TRIES = 10, /* the thread may be in a system call of the engine's just then */
-    HOLD_NS = 50 * 1000 * 1000,
+    ASIDE_TRIES = 10,    /* the thread may be in a system call of the engine's just then */
+    ASIDE_NS = 50 * 1000 * 1000, /* a try that nobody answers */
     /* for the signal to reach a condemned handler; then its record is written for it */
     GRACE_NS = 500 * 1000 * 1000,
 };
@@ -93,9 +93,21 @@ static char stall_thread_state(const struct worker *w)
 
 /* ---- one look ---- */
 
+/* How it went with setting it aside is known, or will not be. */
+static void stall_tell_overdue(struct stall_watch *watch, engine_stall_fn tell, void *userdata)
+{
+    if (!watch->overdue || watch->told)
+        return;
+    watch->told = true;
+    watch->overdue_as.what = ENGINE_STALL_WARN;
+    tell(userdata, &watch->overdue_as);
+}
+
 static void stall_forget(struct worker *w, struct stall_watch *watch, uint64_t count)
 {
-    if (watch->told)
+    if (watch->asked)
+        hold_withdraw(w);
+    if (watch->overdue)
         store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
     if (watch->condemned)
         store_relaxed(&w->hold.condemned, 0);
@@ -148,40 +160,134 @@ static void stall_condemn(struct worker *w, struct stall_watch *watch)
     }
 }
 
-/* The others of its queue go on without it. */
-static void stall_try_aside(struct engine *e, struct worker *w, struct stall_watch *watch,
-                            struct engine_stall *stall)
+static bool stall_wants_aside(const struct stall_watch *watch)
 {
-    watch->aside_tries++;
-    stall->aside = set_aside_actor(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
-    if (stall->aside != -EAGAIN && stall->aside != -ETIMEDOUT)
-        watch->aside_tries = ASIDE_TRIES;
+    return watch->overdue && watch->aside_tries < ASIDE_TRIES;
 }
 
-/* What was sent before this handler does not wait for it, and what was run is counted. */
-static void stall_try_relieve(struct engine *e, struct worker *w, struct stall_watch *watch)
+static bool stall_wants_relief(const struct worker *w, const struct stall_watch *watch)
 {
-    int r = relieve_worker(e, w->id, RELIEVE_HOLD_NS);
-    watch->relieve_tries++;
-    watch->published = watch->published || r == 0 || r == -EBUSY;
-    if (r != 0 && r != -EAGAIN && r != -ETIMEDOUT)
-        watch->relieve_tries = RELIEVE_TRIES;
+    return watch->relieve_tries < RELIEVE_TRIES &&
+           (relieve_is_wanted(w) || (!watch->published && !turn_is_published(w)));
+}
+
+/* The others of its queue go on without it, if it is overdue: true. Else what was sent before this
+ * handler does not wait for it, and what was run is counted. */
+static bool stall_on_held(struct engine *e, struct worker *w, struct stall_watch *watch)
+{
+    struct engine_stall *as = &watch->overdue_as;
+    if (stall_wants_aside(watch)) {
+        watch->aside_tries++;
+        as->aside = set_aside_held(e, w->id, as->actor, &as->aside_text);
+        if (as->aside != -EAGAIN)
+            watch->aside_tries = ASIDE_TRIES;
+        if (as->aside == 0)
+            return true;
+    }
+    if (stall_wants_relief(w, watch)) {
+        watch->published = true;
+        watch->relieve_tries++;
+        if (relieve_held_worker(e, w) < 0)
+            watch->relieve_tries = RELIEVE_TRIES;
+    }
+    hold_end(w);
+    return false;
+}
+
+/* Nobody stands, or can. */
+static void stall_on_not_held(struct stall_watch *watch, int r)
+{
+    if (watch->overdue) {
+        watch->overdue_as.aside = r;
+        watch->overdue_as.aside_text = SET_ASIDE_NOT_HELD;
+        watch->aside_tries = r == -ENOTSUP ? ASIDE_TRIES : watch->aside_tries + 1;
+    }
+    watch->relieve_tries = r == -ENOTSUP ? RELIEVE_TRIES : watch->relieve_tries + 1;
+}
+
+/* stall.WA4.  True: it has answered, and stands. */
+static bool stall_heard(struct worker *w, struct stall_watch *watch, uint64_t step_ns)
+{
+    if (!watch->asked)
+        return false;
+    int r = hold_answer(w);
+    watch->asked_ns += step_ns;
+    if (r == -EINPROGRESS) {
+        watch->relieve_tries++;
+        if (watch->asked_ns < ASIDE_NS)
+            return false;
+        hold_withdraw(w);
+        r = -ETIMEDOUT;
+    }
+    watch->asked = false;
+    if (r < 0)
+        stall_on_not_held(watch, r);
+    return r == 0;
+}
+
+static void stall_ask(struct engine *e, struct worker *w, struct stall_watch *watch)
+{
+    if (watch->asked || !(stall_wants_aside(watch) || stall_wants_relief(w, watch)))
+        return;
+    int r = hold_ask(e, w);
+    watch->asked = r == 0;
+    watch->asked_ns = 0;
+    if (r < 0)
+        stall_on_not_held(watch, r);
+}
+
+/* Whose handler has not returned for too long. */
+static void stall_judge(struct engine *e, struct worker *w, struct stall_watch *watch,
+                        engine_stall_fn tell, void *userdata)
+{
+    uint64_t warn_ns = e->config.stall_warn_ns, kill_ns = e->config.stall_kill_ns;
+    struct engine_stall stall;
+    if (!(warn_ns && !watch->overdue && watch->age_ns >= warn_ns) &&
+        !(kill_ns && watch->age_ns >= kill_ns))
+        return;
+    stall_describe(e, w, watch, &stall);
+    stall.cpu_ns = stall_thread_cpu_ns(w) - watch->cpu_ns;
+    stall.state = stall_thread_state(w);
+    if (!watch->overdue && stall_is_overdue(watch, warn_ns, &stall)) {
+        watch->overdue = true;
+        watch->overdue_as = stall;
+        watch->overdue_as.aside = -EAGAIN;
+        watch->overdue_as.aside_text = SET_ASIDE_NOT_HELD;
+        stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
+        store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
+    }
+    if (!stall_is_overdue(watch, kill_ns, &stall))
+        return;
+    if (!watch->condemned) {
+        stall_tell_overdue(watch, tell, userdata);
+        stall.what = ENGINE_STALL_KILL;
+        tell(userdata, &stall);
+    }
+    stall_condemn(w, watch);
 }
 
 static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
                           uint64_t step_ns, engine_stall_fn tell, void *userdata)
 {
+    bool held = stall_heard(w, watch, step_ns);
     uint64_t count = segment_count(w->durable);
     struct engine_stall stall;
     stall_call(w, watch);
     if (!load_relaxed(&w->durable->turn) || count != watch->count) {
+        if (held)
+            hold_end(w);
+        stall_tell_overdue(watch, tell, userdata);
         stall_forget(w, watch, count);
         return;
     }
     watch->age_ns += step_ns;
-    if (watch->relieve_tries < RELIEVE_TRIES &&
-        (relieve_is_wanted(w) || (!watch->published && !turn_is_published(w))))
-        stall_try_relieve(e, w, watch);
+    if (held && stall_on_held(e, w, watch) && watch->told) {
+        watch->overdue_as.what = ENGINE_STALL_ASIDE;
+        watch->overdue_as.age_ns = watch->age_ns;
+        tell(userdata, &watch->overdue_as);
+    }
+    if (watch->aside_tries > 0)
+        stall_tell_overdue(watch, tell, userdata);
     if (watch->cpu_ns == 0)
         watch->cpu_ns = stall_thread_cpu_ns(w);
     if (stall_thread_is_gone(w)) {
@@ -190,37 +296,8 @@ static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch
         tell(userdata, &stall);
         fault_end_worker(w, watch->count, FAULT_THREAD_ENDED);
     }
-    uint64_t warn_ns = e->config.stall_warn_ns, kill_ns = e->config.stall_kill_ns;
-    bool is_old = (warn_ns && !watch->told && watch->age_ns >= warn_ns) ||
-                  (kill_ns && watch->age_ns >= kill_ns);
-    if (!is_old && watch->told && watch->aside_tries < ASIDE_TRIES) {
-        stall_describe(e, w, watch, &stall);
-        stall_try_aside(e, w, watch, &stall);
-        if (stall.aside == 0) {
-            stall.what = ENGINE_STALL_ASIDE;
-            tell(userdata, &stall);
-        }
-    }
-    if (!is_old)
-        return;
-    stall_describe(e, w, watch, &stall);
-    stall.cpu_ns = stall_thread_cpu_ns(w) - watch->cpu_ns;
-    stall.state = stall_thread_state(w);
-    if (!watch->told && stall_is_overdue(watch, warn_ns, &stall)) {
-        watch->told = true;
-        stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
-        store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
-        stall.what = ENGINE_STALL_WARN;
-        stall_try_aside(e, w, watch, &stall);
-        tell(userdata, &stall);
-    }
-    if (stall_is_overdue(watch, kill_ns, &stall)) {
-        if (!watch->condemned) {
-            stall.what = ENGINE_STALL_KILL;
-            tell(userdata, &stall);
-        }
-        stall_condemn(w, watch);
-    }
+    stall_judge(e, w, watch, tell, userdata);
+    stall_ask(e, w, watch);
 }
 
 static bool stall_anybody_busy(const struct engine *e)
@@ -250,4 +327,7 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
     full_barrier();
     if (stall_anybody_busy(e))
         help_watch_arm(e);
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        if (e->watch.workers[id].asked && hold_is_answered(e->workers[id]))
+            help_watch_now(e); /* stall.WA4 */
 }

@@ -14,6 +14,9 @@
  *      got no processor is as old as its processor time.
  * stall.WA3  The message that is blamed is the one that hung: its count is stored first, the
  *      worker's own signal handler compares.  A handler that has returned meanwhile is forgiven.
+ * stall.WA4  No look waits. A thread that is to stand still is asked, and its answer sets the timer
+ *      off; whoever sets the timer looks behind that for answers that came before. What comes of it
+ *      is told then: a handler that is overdue is told of when it is known whether it is set aside.
  *
  * Threads: the control thread; help_watch_arm() any worker. Detached actors have a thread of their
  * own and may block: nobody looks at them.
