@@ -28,6 +28,7 @@ struct assault {
     attack_fn attack;               /* what it does to its port's memory ... */
     void (*act)(struct besieger *); /* ... or one life without such a port */
     bool holds;                     /* takes all there is, and keeps it if it is told to */
+    bool asks;                      /* one request for each thing that it takes */
 };
 
 struct besieger {
