@@ -87,7 +87,8 @@ static inline bool reclaim_time_passed(struct worker *w, uint32_t id,
     struct window_history *history = &w->engine->windows[2 * id + buffer];
     if (likely(history->n_times == 0))
         return false;
-    budget_time_pass(w->engine, history, ticks_to_ns(w->pace.looked - w->pace.began));
+    budget_time_pass(w->engine, history,
+                     ticks_to_ns(load_relaxed(&w->pace.looked) - w->pace.began));
     return true;
 }
 

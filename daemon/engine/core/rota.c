@@ -42,7 +42,7 @@ static int64_t rota_next_left(struct worker *w)
 {
     int64_t source = rota_next_of(w, true, &w->rota.left_from);
     w->rota.fresh_runs = 0;
-    w->rota.left_ended = w->pace.looked;
+    w->rota.left_ended = load_relaxed(&w->pace.looked);
     if (source >= 0) {
         w->rota.left[source / 64] &= ~(UINT64_C(1) << (source % 64));
         w->rota.ran_left = true;
@@ -55,10 +55,11 @@ static bool rota_is_turn_of_left(struct worker *w)
 {
     if (w->rota.ran_left) {
         w->rota.ran_left = false;
-        w->rota.left_ended = w->pace.looked;
+        w->rota.left_ended = load_relaxed(&w->pace.looked);
     }
     return w->rota.fresh_runs >= ROTA_FRESH_MOST ||
-           (int64_t)(w->pace.looked - w->rota.left_ended) >= (int64_t)ticks_of_ns(PACE_SLICE_NS);
+           (int64_t)(load_relaxed(&w->pace.looked) - w->rota.left_ended) >=
+               (int64_t)ticks_of_ns(PACE_SLICE_NS);
 }
 
 int64_t rota_next(struct worker *w)

@@ -33,7 +33,7 @@ void rota_forget(struct worker *w);
 /* Has the run of messages that has just ended lasted for a turn? */
 static inline bool rota_turn_is_used(const struct worker *w)
 {
-    return w->pace.looked - w->pace.began >= ticks_of_ns(ROTA_TURN_NS);
+    return load_relaxed(&w->pace.looked) - w->pace.began >= ticks_of_ns(ROTA_TURN_NS);
 }
 
 /* A run of this source by this worker has ended. */

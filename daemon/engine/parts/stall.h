@@ -9,14 +9,23 @@
 #include "daemon/engine/base/atomic.h"
 #include "daemon/engine/engine.h"
 
-enum { STALL_PERIOD_NS = 4 * 1000 * 1000 }; /* what is sent before a stall waits for two of these */
+/* How much slower than a machine an instrument runs the engine, for counting under it. */
+#ifndef PACE_SLOWDOWN
+#define PACE_SLOWDOWN 1
+#endif
+
+enum {
+    STALL_LOOK_NS = PACE_SLOWDOWN * 1500 * 1000, /* from a worker's look at its clock to ours */
+    STALL_NEAR_NS = STALL_LOOK_NS / 8,           /* so little before it is due a look counts */
+    STALL_AGAIN_NS = STALL_LOOK_NS / 6,          /* behind one that could not do what is to be */
+    STALL_STEP_NS = 8 * 1000 * 1000,             /* so much a look makes a handler older */
+};
 
 /* A worker as the control thread last saw it (stall.h). */
 struct stall_watch {
-    uint64_t count;     /* of its commits */
-    uint64_t age_ns;    /* for how long that has not changed while its batch runs */
-    uint64_t cpu_ns;    /* its processor time when that began to be measured, 0: not yet */
-    uint64_t processed; /* messages that it had counted then */
+    uint64_t count;  /* of its commits */
+    uint64_t age_ns; /* for how long that has not changed while its batch runs */
+    uint64_t cpu_ns; /* its processor time when that began to be measured, 0: not yet */
     bool overdue, told, condemned;
     bool published;    /* what was run before this handler has been counted */
     bool asked;        /* its thread has been asked to stand still (hold.h) ... */

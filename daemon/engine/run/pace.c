@@ -26,7 +26,8 @@ uint32_t pace_begin(struct worker *w)
         w->pace.every = PACE_FEW;
     if (w->pace.run_messages >= PACE_FEW)
         pace_adapt(w, now - w->pace.began, w->pace.run_messages);
-    w->pace.began = w->pace.looked = now;
+    w->pace.began = now;
+    store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     w->pace.over = false;
     store_relaxed(&w->pace.called, 0);
@@ -101,8 +102,8 @@ static void pace_sample_last(struct worker *w, uint64_t took)
 /* pace.T3, pace.T4 */
 uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due)
 {
-    uint64_t now = ticks_now(), took = now - w->pace.looked;
-    w->pace.looked = now;
+    uint64_t now = ticks_now(), took = now - load_relaxed(&w->pace.looked);
+    store_relaxed(&w->pace.looked, now);
     store_relaxed(&w->pace.called, 0);
     w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
     /* a clock that stands still says nothing: then each look is one too late */
@@ -147,7 +148,7 @@ uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, u
 {
     uint64_t now = ticks_now();
     pace_sample(type, index, now - began);
-    w->pace.looked = now;
+    store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
     return w->is_detached ? 1 : w->pace.every;

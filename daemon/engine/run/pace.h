@@ -13,8 +13,8 @@
  *     is entered, and what that one sends when it has been committed.
  * pace.T3  A behaviour that is quick no more is found by the looks (a pace far behind: the next
  *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. The stall
- *     watch (stall.h) calls for a look when there has been none since its last one: so many
- *     messages may take a second if they are quick no more. One that does not return is its, too.
+ *     watch (stall.h) calls for a look when the last one is STALL_LOOK_NS ago: so many messages
+ *     may take a second if they are quick no more. One that does not return is its, too.
  * pace.T4  A run ends behind PACE_SLICE_NS and a message: then others have their turn.
  *
  * Nothing but speed depends on the clock: one that stands still or jumps has sends carried out too
@@ -27,11 +27,6 @@
 
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/core/core.h"
-
-/* How much slower than a machine an instrument runs this, for counting instructions under it. */
-#ifndef PACE_SLOWDOWN
-#define PACE_SLOWDOWN 1
-#endif
 
 enum {
     PACE_TARGET_NS = PACE_SLOWDOWN * 20 * 1000,
@@ -57,6 +52,13 @@ static inline void pace_call(struct worker *w)
 {
     store_relaxed(&w->pace.called, 1);
     store_release(&w->outbox.wanted, 0); /* the loop's comparison; outbox_want() restores it */
+}
+/* Any thread: for how long the worker has not looked at its clock. What it has sent and not carried
+ * out has been sent since then, or in the PACE_TARGET_NS before. */
+static inline uint64_t pace_silent_ns(const struct worker *w)
+{
+    uint64_t silent = ticks_now() - load_relaxed(&w->pace.looked);
+    return (int64_t)silent > 0 ? ticks_to_ns(silent) : 0; /* it has looked meanwhile */
 }
 static inline bool pace_is_called(const struct worker *w)
 {

@@ -317,7 +317,8 @@ static bool worker_goes_on(struct worker *w)
 /* Now and then between two runs. The clock that was looked at during the last one costs nothing. */
 static void worker_look_at_doorbells(struct worker *w, uint32_t rounds)
 {
-    bool late = w->pace.looked - w->loop.polled_ticks >= ticks_of_ns(DOORBELL_LATE_NS);
+    bool late =
+        load_relaxed(&w->pace.looked) - w->loop.polled_ticks >= ticks_of_ns(DOORBELL_LATE_NS);
     if (likely(rounds % DOORBELL_POLL_RUNS != 0 && !late))
         return;
     polled_hide(w);
@@ -326,7 +327,7 @@ static void worker_look_at_doorbells(struct worker *w, uint32_t rounds)
     if (now - w->loop.polled_ns <= DOORBELL_POLL_NS && now != w->loop.polled_ns)
         return;
     w->loop.polled_ns = now;
-    w->loop.polled_ticks = w->pace.looked;
+    w->loop.polled_ticks = load_relaxed(&w->pace.looked);
     doorbells_poll(w);
 }
 

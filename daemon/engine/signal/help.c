@@ -19,12 +19,16 @@ void help_rescue_arm(struct engine *e)
     (void)timerfd_settime(e->watch.rescue_fd, 0, &when, NULL);
 }
 
+void help_watch_in(struct engine *e, uint64_t ns)
+{
+    struct itimerspec when = { .it_value.tv_nsec = (long)ns };
+    (void)timerfd_settime(e->watch.fd, 0, &when, NULL);
+}
+
 void help_watch_arm(struct engine *e)
 {
-    if (atomic_exchange_explicit(&e->watch.armed, 1, memory_order_seq_cst)) /* stall.WA1 */
-        return;
-    struct itimerspec when = { .it_value.tv_nsec = STALL_PERIOD_NS };
-    (void)timerfd_settime(e->watch.fd, 0, &when, NULL);
+    if (!atomic_exchange_explicit(&e->watch.armed, 1, memory_order_seq_cst)) /* stall.WA1 */
+        help_watch_in(e, STALL_LOOK_NS);
 }
 
 void help_watch_now(struct engine *e)

@@ -28,8 +28,10 @@ void help_search_end(struct worker *w);
 bool help_anybody_busy(const struct worker *w);
 /* help.K4 */
 void help_rescue_arm(struct engine *engine);
-/* Has the control thread look at running handlers after a while, unless it will anyhow (stall.h,
- * stall.WA1). */
+/* Has the control thread look at running handlers STALL_LOOK_NS from now, unless it will anyhow
+ * (stall.h, stall.WA1). */
 void help_watch_arm(struct engine *engine);
 /* Has it look at once, whoever has armed what. */
 void help_watch_now(struct engine *engine);
+/* The control thread, while it will look anyhow: `ns` from now. */
+void help_watch_in(struct engine *engine, uint64_t ns);

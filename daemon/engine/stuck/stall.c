@@ -22,8 +22,9 @@
 #include "daemon/engine/stuck/set_aside.h"
 
 enum {
-    RELIEVE_TRIES = 250, /* the thread may be in a call of the engine's, or have no processor */
-    ASIDE_TRIES = 10,    /* the thread may be in a system call of the engine's just then */
+    RELIEVE_TRIES = 640, /* the thread may be in a call of the engine's, or have no processor */
+    RELIEVE_DOUBLINGS = 3,
+    ASIDE_TRIES = 30,            /* the thread may be in a system call of the engine's just then */
     ASIDE_NS = 50 * 1000 * 1000, /* a try that nobody answers */
     /* for the signal to reach a condemned handler; then its record is written for it */
     GRACE_NS = 500 * 1000 * 1000,
@@ -111,17 +112,7 @@ static void stall_forget(struct worker *w, struct stall_watch *watch, uint64_t c
         store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
     if (watch->condemned)
         store_relaxed(&w->hold.condemned, 0);
-    *watch = (struct stall_watch){ .count = count, .processed = watch->processed };
-}
-
-/* It runs, and has not looked at its clock since the last time: messages that it takes for quick
- * take long. pace.T3 */
-static void stall_call(struct worker *w, struct stall_watch *watch)
-{
-    uint64_t processed = load_relaxed(&w->stats->value[STAT_messages_processed]);
-    if (processed == watch->processed && load_relaxed(&w->durable->turn))
-        pace_call(w);
-    watch->processed = processed;
+    *watch = (struct stall_watch){ .count = count };
 }
 
 static void stall_describe(struct engine *e, struct worker *w, const struct stall_watch *watch,
@@ -142,7 +133,7 @@ static bool stall_is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
 {
     if (limit_ns == 0 || watch->age_ns < limit_ns)
         return false;
-    return stall->state != 'R' || stall->cpu_ns + 2 * STALL_PERIOD_NS >= limit_ns;
+    return stall->state != 'R' || stall->cpu_ns + STALL_STEP_NS >= limit_ns;
 }
 
 /* stall.WA3.  With its own signal, so that the record says where it hangs; without, when it has
@@ -205,35 +196,45 @@ static void stall_on_not_held(struct stall_watch *watch, int r)
     watch->relieve_tries = r == -ENOTSUP ? RELIEVE_TRIES : watch->relieve_tries + 1;
 }
 
-/* stall.WA4.  True: it has answered, and stands. */
-static bool stall_heard(struct worker *w, struct stall_watch *watch, uint64_t step_ns)
+/* stall.WA4.  0: it has answered, and stands; 1: it has not been asked, or has not answered yet;
+ * negative: it cannot stand, for now or at all. */
+static int stall_heard(struct worker *w, struct stall_watch *watch, uint64_t step_ns)
 {
     if (!watch->asked)
-        return false;
+        return 1;
     int r = hold_answer(w);
     watch->asked_ns += step_ns;
     if (r == -EINPROGRESS) {
         watch->relieve_tries++;
         if (watch->asked_ns < ASIDE_NS)
-            return false;
+            return 1;
         hold_withdraw(w);
         r = -ETIMEDOUT;
     }
     watch->asked = false;
     if (r < 0)
         stall_on_not_held(watch, r);
-    return r == 0;
+    return r;
 }
 
-static void stall_ask(struct engine *e, struct worker *w, struct stall_watch *watch)
+/* In how long it is to be asked again where it could not stand, at most. */
+static uint64_t stall_ask_again_ns(const struct stall_watch *watch)
+{
+    return watch->relieve_tries <= RELIEVE_DOUBLINGS
+               ? (uint64_t)STALL_AGAIN_NS << watch->relieve_tries >> 1
+               : STALL_LOOK_NS;
+}
+
+static uint64_t stall_ask(struct engine *e, struct worker *w, struct stall_watch *watch)
 {
     if (watch->asked || !(stall_wants_aside(watch) || stall_wants_relief(w, watch)))
-        return;
+        return STALL_LOOK_NS;
     int r = hold_ask(e, w);
     watch->asked = r == 0;
     watch->asked_ns = 0;
     if (r < 0)
         stall_on_not_held(watch, r);
+    return r < 0 ? stall_ask_again_ns(watch) : STALL_LOOK_NS;
 }
 
 /* Whose handler has not returned for too long. */
@@ -266,21 +267,11 @@ static void stall_judge(struct engine *e, struct worker *w, struct stall_watch *
     stall_condemn(w, watch);
 }
 
-static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
-                          uint64_t step_ns, engine_stall_fn tell, void *userdata)
+/* It has been in one handler since the last look. */
+static void stall_look_at_handler(struct engine *e, struct worker *w, struct stall_watch *watch,
+                                  bool held, engine_stall_fn tell, void *userdata)
 {
-    bool held = stall_heard(w, watch, step_ns);
-    uint64_t count = segment_count(w->durable);
     struct engine_stall stall;
-    stall_call(w, watch);
-    if (!load_relaxed(&w->durable->turn) || count != watch->count) {
-        if (held)
-            hold_end(w);
-        stall_tell_overdue(watch, tell, userdata);
-        stall_forget(w, watch, count);
-        return;
-    }
-    watch->age_ns += step_ns;
     if (held && stall_on_held(e, w, watch) && watch->told) {
         watch->overdue_as.what = ENGINE_STALL_ASIDE;
         watch->overdue_as.age_ns = watch->age_ns;
@@ -297,7 +288,50 @@ static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch
         fault_end_worker(w, watch->count, FAULT_THREAD_ENDED);
     }
     stall_judge(e, w, watch, tell, userdata);
-    stall_ask(e, w, watch);
+}
+
+/* It runs another message than at the last look, or none. */
+static void stall_go_on(struct engine *e, struct worker *w, struct stall_watch *watch, bool held,
+                        uint64_t count, engine_stall_fn tell, void *userdata)
+{
+    stall_tell_overdue(watch, tell, userdata);
+    stall_forget(w, watch, count);
+    if (!held)
+        return;
+    if (relieve_is_wanted(w))
+        (void)relieve_held_worker(e, w); /* hold.H4 */
+    hold_end(w);
+}
+
+/* stall.WA5.  The worker is inside a batch: it is to look at its clock, and to stand still if it
+ * has not for so long. In how long that is to be looked at again, at most. */
+static uint64_t stall_look_at_clock(struct engine *e, struct worker *w, struct stall_watch *watch,
+                                    bool refused)
+{
+    uint64_t silent_ns = pace_silent_ns(w);
+    if (silent_ns < watch->age_ns) /* a clock that has jumped back */
+        silent_ns = watch->age_ns;
+    if (silent_ns + STALL_NEAR_NS < STALL_LOOK_NS && !stall_wants_aside(watch))
+        return STALL_LOOK_NS - silent_ns;
+    if (!pace_is_called(w))
+        pace_call(w); /* messages that it takes for quick take long: pace.T3 */
+    return refused ? stall_ask_again_ns(watch) : stall_ask(e, w, watch);
+}
+
+/* In how long the next look is due, at most. */
+static uint64_t stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
+                              uint64_t step_ns, engine_stall_fn tell, void *userdata)
+{
+    int heard = stall_heard(w, watch, step_ns);
+    uint64_t count = segment_count(w->durable);
+    bool in_batch = load_relaxed(&w->durable->turn);
+    if (in_batch && count == watch->count) {
+        watch->age_ns += step_ns;
+        stall_look_at_handler(e, w, watch, heard == 0, tell, userdata);
+    } else {
+        stall_go_on(e, w, watch, heard == 0, count, tell, userdata);
+    }
+    return in_batch ? stall_look_at_clock(e, w, watch, heard < 0) : STALL_LOOK_NS;
 }
 
 static bool stall_anybody_busy(const struct engine *e)
@@ -308,6 +342,19 @@ static bool stall_anybody_busy(const struct engine *e)
     return false;
 }
 
+/* The timer, while anybody is busy. */
+static void stall_arm_again(struct engine *e, uint64_t next_ns)
+{
+    if (stall_anybody_busy(e)) {
+        help_watch_in(e, next_ns);
+        return;
+    }
+    store_relaxed(&e->watch.armed, 0); /* stall.WA1 */
+    full_barrier();
+    if (stall_anybody_busy(e))
+        help_watch_arm(e);
+}
+
 int engine_watch_fd(const struct engine *e)
 {
     return e->watch.fd;
@@ -315,18 +362,19 @@ int engine_watch_fd(const struct engine *e)
 
 void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
 {
-    uint64_t expired, now = clock_now_ns(), most = 2 * STALL_PERIOD_NS;
+    uint64_t expired, now = clock_now_ns(), next_ns = STALL_LOOK_NS;
     if (read(e->watch.fd, &expired, sizeof(expired)) < 0)
         return; /* set anew meanwhile */
     uint64_t step_ns = now - e->watch.looked_ns;
     e->watch.looked_ns = now;
-    for (uint32_t id = 0; id < engine_workers(e); id++)
-        stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns < most ? step_ns : most,
-                      tell, userdata);
-    store_relaxed(&e->watch.armed, 0); /* stall.WA1 */
-    full_barrier();
-    if (stall_anybody_busy(e))
-        help_watch_arm(e);
+    if (step_ns > STALL_STEP_NS)
+        step_ns = STALL_STEP_NS;
+    for (uint32_t id = 0; id < engine_workers(e); id++) {
+        uint64_t due_ns =
+            stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns, tell, userdata);
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
+    }
+    stall_arm_again(e, next_ns);
     for (uint32_t id = 0; id < engine_workers(e); id++)
         if (e->watch.workers[id].asked && hold_is_answered(e->workers[id]))
             help_watch_now(e); /* stall.WA4 */

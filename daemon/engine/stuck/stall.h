@@ -9,7 +9,7 @@
  * stall.WA1  A worker sets `busy`, barrier, reads `watch.armed` and arms the timer if it is 0.  The
  *      control thread, having found nobody busy, stores 0, barrier, and looks at `busy` again.  So
  *      a run is never without a look.
- * stall.WA2  Age is the sum of the times between looks, each at most two periods: what the whole
+ * stall.WA2  Age is the sum of the times between looks, each at most STALL_STEP_NS: what the whole
  *      process lost (SIGSTOP, a halted machine) makes no handler old.  A thread that could run and
  *      got no processor is as old as its processor time.
  * stall.WA3  The message that is blamed is the one that hung: its count is stored first, the
@@ -17,6 +17,10 @@
  * stall.WA4  No look waits. A thread that is to stand still is asked, and its answer sets the timer
  *      off; whoever sets the timer looks behind that for answers that came before. What comes of it
  *      is told then: a handler that is overdue is told of when it is known whether it is set aside.
+ * stall.WA5  While a worker is in a run, a look is due STALL_LOOK_NS behind its last look at its
+ *      clock, or before: a run's beginning asks for one so far from then, and each look for the
+ *      next one so far behind the oldest of the stamps that it reads; stamps only grow.  A look
+ *      that finds one so old asks the worker to stand, so that what was sent before is carried out.
  *
  * Threads: the control thread; help_watch_arm() any worker. Detached actors have a thread of their
  * own and may block: nobody looks at them.
