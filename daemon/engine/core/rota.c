@@ -75,6 +75,20 @@ int64_t rota_next(struct worker *w)
     return source;
 }
 
+bool rota_is_short(const struct worker *w)
+{
+    if (w->rota.ran_left || w->batch.queue == NO_QUEUE)
+        return false;
+    for (uint32_t word = 0; word < rota_words(w); word++) {
+        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~w->rota.left[word];
+        if (word == w->batch.queue / 64)
+            bits &= ~(UINT64_C(1) << (w->batch.queue % 64));
+        if (bits)
+            return true;
+    }
+    return false;
+}
+
 void rota_forget(struct worker *w)
 {
     memset(w->rota.left, 0, rota_words(w) * sizeof(*w->rota.left));

@@ -11,6 +11,9 @@
  * rota.RO2  One that was left is run all the same, behind ROTA_FRESH_MOST fresh ones in a row, or
  *     when PACE_SLICE_NS have gone by since the last such run.
  * rota.RO3  Each class goes round: a source is run again when all others of its class have been.
+ * rota.RO4  The turn of a fresh source ends behind ROTA_TURN_NS and a message while others are
+ *     fresh: where many get a lot to do in one moment, each has been run soon, and is told from
+ *     those who want little.  The turn of one that was left is a whole one.
  *
  * The marks are hints and the worker's own: a stale one, of a source that somebody else has run
  * meanwhile, costs that source one place in the row. Whether it is run is decided by its ready bit
@@ -29,6 +32,10 @@ enum { ROTA_FRESH_MOST = 64, ROTA_TURN_NS = 1000 * 1000 };
 int64_t rota_next(struct worker *w);
 /* Nothing is ready: nothing is left, either. */
 void rota_forget(struct worker *w);
+
+/* Is the mailbox that is run now to have a short turn? For a run that has lasted for one: it looks
+ * through the mask. */
+bool rota_is_short(const struct worker *w);
 
 /* Has the run of messages that has just ended lasted for a turn? */
 static inline bool rota_turn_is_used(const struct worker *w)

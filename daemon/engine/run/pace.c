@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/run/pace.h"
 
+#include "daemon/engine/core/rota.h"
+
 static uint32_t pace_least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -99,13 +101,21 @@ static void pace_sample_last(struct worker *w, uint64_t took)
 
 /* ---- looks ---- */
 
+/* pace.T4.  The run has had its time. */
+static void pace_slice(struct worker *w, uint64_t now)
+{
+    uint64_t ran = now - w->pace.began;
+    w->pace.over =
+        ran >= ticks_of_ns(PACE_SLICE_NS) || (ran >= ticks_of_ns(ROTA_TURN_NS) && rota_is_short(w));
+}
+
 /* pace.T3, pace.T4 */
 uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due)
 {
     uint64_t now = ticks_now(), took = now - load_relaxed(&w->pace.looked);
     store_relaxed(&w->pace.looked, now);
     store_relaxed(&w->pace.called, 0);
-    w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
+    pace_slice(w, now);
     /* a clock that stands still says nothing: then each look is one too late */
     *ret_due = w->is_detached || took == 0 || (int64_t)(now - w->pace.due) >= 0;
     if (*ret_due)
@@ -150,6 +160,6 @@ uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, u
     pace_sample(type, index, now - began);
     store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
-    w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
+    pace_slice(w, now);
     return w->is_detached ? 1 : w->pace.every;
 }

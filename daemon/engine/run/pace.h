@@ -15,7 +15,8 @@
  *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. The stall
  *     watch (stall.h) calls for a look when the last one is STALL_LOOK_NS ago: so many messages
  *     may take a second if they are quick no more. One that does not return is its, too.
- * pace.T4  A run ends behind PACE_SLICE_NS and a message: then others have their turn.
+ * pace.T4  A run ends behind PACE_SLICE_NS and a message, or when its turn is a short one (rota.h,
+ *     rota.RO4): then others have theirs.
  *
  * Nothing but speed depends on the clock: one that stands still or jumps has sends carried out too
  * often, or at the end of the batch (and behind 16 KiB) as if there were none.

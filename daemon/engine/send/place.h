@@ -19,7 +19,7 @@
  *     well. While one waits, a commit goes the long way. There is room for it: the spawn has
  *     looked, and what has been sent since leaves OUTBOX_SYSTEM_BYTES.
  * place.U6  What waits in the active buffer behind a batch that is extended waits for PLACE_WAITS
- *     parks, or for a run that has lasted a slice: then the tail is closed, and the batch ends.
+ *     parks, or for a run that was cut by time: then the tail is closed, and the batch ends.
  */
 #pragma once
 
