@@ -38,6 +38,8 @@ enum {
     ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */
     ODEON_DURABLE_MAX = 4096,     /* bytes of a state that is kept over crashes */
     ODEON_DURABLE_DEFAULT = 512,
+    ODEON_TIMERS_DEFAULT = 1 << 16, /* armed at a time */
+    ODEON_TIMERS_MAX = 1 << 20,
 
     /* ports */
     ODEON_RING_MIN = 65536, /* holds the largest record */
@@ -58,6 +60,10 @@ enum {
 /* what a commit record can count (segment_layout.h) */
 #define ODEON_OUTBOX_BYTES_MAX (UINT64_C(1) << 30)
 #define ODEON_WINDOW_BYTES_MAX (UINT64_C(1) << 35) /* a queue's limit and all outboxes */
+
+/* of messages that wait for their time, together */
+#define ODEON_TIMER_BYTES_DEFAULT (UINT64_C(64) << 20)
+#define ODEON_TIMER_BYTES_MAX     (UINT64_C(4) << 30)
 
 #define ODEON_LIMIT_BYTES_DEFAULT (UINT64_C(256) << 20) /* soft limit of one queue */
 /* of a queue's urgent lane, and at most its limit */

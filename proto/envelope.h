@@ -134,6 +134,14 @@ static inline uint64_t envelope_correlation(const struct envelope *e)
     return word ? *word : 0;
 }
 
+/* The word of PREFIX_KIND: {what : 8, unused : 24, of it : 32}. */
+enum envelope_kind { KIND_NONE, KIND_TIMER };
+/* Of what a timer has sent; `missed`: so many of its times went by before it could. */
+static inline uint64_t envelope_kind_timer(uint64_t missed)
+{
+    return (uint64_t)KIND_TIMER << 56 | (missed < UINT32_MAX ? missed : UINT32_MAX);
+}
+
 /* Message types that exist without being registered. */
 enum message_type_system {
     MESSAGE_TYPE_NONE = 0, /* never sent; envelope.E2 */

@@ -32,15 +32,16 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-/* Layout 2.  That of 0.1, layout 1, had numbers up to 5. */
-#define SEGMENT_VERSION        6
-#define SEGMENT_VERSION_LAYOUT 2 /* what people call it */
+/* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers. */
+#define SEGMENT_VERSION           7
+#define SEGMENT_VERSION_TIMERLESS 6
+#define SEGMENT_VERSION_LAYOUT    2 /* what people call it */
 
 /* A table that begins somewhere in the segment and has so many entries; 0, 0: there is none. */
 struct segment_table {
     uint64_t offset, count;
 };
-/* What the layout has a place for, and no build makes yet: all of them are 0, 0. */
+/* What the layout has a place for: timers; the others, which no build makes yet, are 0, 0. */
 struct segment_tables {
     struct segment_table timers, asks, watchers, groups, stashes, blocks;
 };
@@ -62,15 +63,18 @@ struct segment_header {
     uint64_t window_bytes;  /* of one buffer of a message queue */
     uint64_t durable_bytes; /* largest state that is kept, 0: none is */
     uint64_t state_stride, undo_stride;
+    uint64_t timer_bytes; /* of messages that wait for their time, and of each of their classes */
     uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset,
         actor_types_offset, names_offset, ports_offset;
     uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset, states_offset,
-        undos_offset;
+        undos_offset, timer_messages_offset;
     struct segment_tables coming;
     _Atomic uint64_t boots;
     _Atomic uint32_t clean; /* 1: stopped in order, nothing is attached */
     _Atomic uint32_t n_message_types, n_actor_types;
-    _Atomic uint32_t slots_high; /* no slot from here on was ever used; raised before one is */
+    _Atomic uint32_t slots_high;  /* no slot from here on was ever used; raised before one is */
+    _Atomic uint32_t timers_high; /* the same of timers */
+    uint32_t reserved;
 };
 
 /* Ids of queues, and of destinations of records:
@@ -135,6 +139,9 @@ struct segment_commit {
 /* ... of an actor that has ended and begins anew in its place, under the same reference (its slot's
  * `incarnation` is one more).  No build writes it yet, and recovery refuses it. */
 #define COMMIT_IN_PLACE UINT32_C(0xfb)
+/* ... of the control thread's, when a timer has fired: `redo` is its id; `port` and
+ * `port_generation` are the halves of its next deadline, 0: it has none. */
+#define COMMIT_TIMER UINT32_C(0xfa)
 /* redo_how of a batch that an aside queue was given: `redo` is the queue that it was taken from. */
 #define COMMIT_ASIDE UINT32_C(0xfe)
 /* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it
@@ -145,7 +152,8 @@ struct segment_commit {
 static inline bool commit_ends_actor(const struct segment_commit *slot)
 {
     return slot->redo && slot->redo_how != COMMIT_DIRECT && slot->redo_how != COMMIT_ASIDE &&
-           slot->redo_how != COMMIT_POSTPONED && slot->redo_how != COMMIT_LETTERS;
+           slot->redo_how != COMMIT_POSTPONED && slot->redo_how != COMMIT_LETTERS &&
+           slot->redo_how != COMMIT_TIMER;
 }
 
 #define COMMIT_LOW_BITS   37
@@ -304,6 +312,29 @@ struct segment_undo {
     uint8_t bytes[];
 };
 
+/* A timer: when, and which of the messages that wait for their time is its own. {generation : 32,
+ * unused : 24, state : 8}; a free one's generation is that of the next timer there. */
+enum segment_timer_state { TIMER_FREE = 0, TIMER_LIVE = 1, TIMER_SPENT = 3 };
+struct segment_timer {
+    alignas(64) _Atomic uint64_t word;
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+    uint64_t period_ns;   /* 0: once */
+    uint64_t sequence;    /* of two that are due at once the smaller one is first */
+    actor_ref owner;      /* who has armed it */
+    /* tags (segment_layout.L4): it has not been armed, not been cancelled, while that worker still
+     * has this count; claim_count 0: nobody has cancelled it */
+    uint64_t arm_count, claim_count;
+    uint32_t arm_worker, claim_worker;
+    alignas(64) uint32_t class; /* its message has up to TIMER_CLASS_BYTES(class) ... */
+    uint32_t place;             /* ... and is the place-th one there */
+    uint64_t boot;              /* the header's boots when it was armed */
+    uint64_t reserved[6];
+};
+static_assert(sizeof(struct segment_timer) == 128, "a timer is two lines");
+enum { TIMER_CLASSES = 11 };
+#define TIMER_CLASS_BYTES(class) (UINT64_C(64) << (class))
+static_assert(TIMER_CLASS_BYTES(TIMER_CLASSES - 1) >= ENVELOPE_SIZE_MAX, "the largest message");
+
 struct segment_message_type {
     uint32_t version, size, has_tail;
     uint32_t account; /* user + 1 of the client that made it known; 0: nobody's */
@@ -343,7 +374,8 @@ enum { SEGMENT_PAGE_LEAST = 4096, SEGMENT_PAGE_MOST = 65536 };
     (SEGMENT_VERSION * UINT64_C(1000003) ^ sizeof(struct segment_header) << 1 ^                    \
      sizeof(struct segment_queue) << 8 ^ sizeof(struct segment_worker) << 16 ^                     \
      sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                      \
-     sizeof(struct segment_name) << 40 ^ sizeof(struct segment_undo) << 44 ^                       \
+     sizeof(struct segment_name) << 40 ^ sizeof(struct segment_timer) << 20 ^                      \
+     sizeof(struct segment_undo) << 44 ^                                                           \
      (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)
 
 static inline uint64_t segment_layout_hash(uint64_t page_bytes)

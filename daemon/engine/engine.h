@@ -75,7 +75,8 @@ struct engine_context {
     uint32_t worker;
     uint32_t reserved_end;
     const void *inline_block; /* engine_config's */
-    uint64_t reserved_words[8];
+    uint64_t kind;            /* the envelope's word of PREFIX_KIND, 0: none */
+    uint64_t reserved_words[7];
 };
 
 enum engine_allocation {
@@ -155,8 +156,10 @@ struct engine_config {
     /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are
      * none */
     uint64_t durable_bytes;
-    uint32_t throughput; /* messages of a bounded gulp */
-    uint64_t names_seed; /* nobody's guess: where names of actors are kept (name_index.h) */
+    uint32_t timers_max;  /* timers that are armed at a time; 0: there are none */
+    uint64_t timer_bytes; /* of their messages together */
+    uint32_t throughput;  /* messages of a bounded gulp */
+    uint64_t names_seed;  /* nobody's guess: where names of actors are kept (name_index.h) */
     uint32_t attempts_max;
     uint32_t suspect_deaths; /* unexplained deaths that make a message a dead letter; 0: never */
     bool death_explained;    /* of the executor before this one: no message is suspected of it */
@@ -221,7 +224,7 @@ enum { ENGINE_DAMAGE_MAX = 160 };
 struct engine_recovery {
     uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks,
         parked_batches, attached_batches, ports_attached, spawns_undone, states_undone,
-        redeliveries, faults, duration_ns;
+        redeliveries, faults, duration_ns, timers_undone;
     char damage[ENGINE_DAMAGE_MAX];
 };
 /* What a fault record of the previous run says (0 workers: none).  Text for the log. */
@@ -591,6 +594,21 @@ int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
 bool engine_ports_are_going(const struct engine *engine);
 
+/* Timers that are armed: when the descriptor is readable, engine_timers_look() sends what is due.
+ * It takes its time: what is left makes the descriptor readable at once. Behind engine_start(). */
+int engine_timers_fd(const struct engine *engine);
+void engine_timers_look(struct engine *engine);
+/* How many are armed: none of them is waited for by a drain. */
+uint32_t engine_timers_count(struct engine *engine);
+/* The first one whose number is at least `timer`; -ENOENT: there is none. */
+struct engine_timer_view {
+    uint32_t timer; /* its number */
+    uint64_t id, deadline_ns, period_ns;
+    actor_ref owner, to;
+    uint32_t message_type, size;
+};
+int engine_timer_next(struct engine *engine, uint32_t timer, struct engine_timer_view *ret_timer);
+
 /* Runs `run` on the control thread with a context of nobody's, in which it may send, look up and
  * spawn; what it has done is committed behind it, whatever it returns. 0, or what it returns. */
 typedef int (*engine_run_fn)(struct engine_context *ctx);
@@ -611,6 +629,19 @@ int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type
  * engine_ctx_send. */
 int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type,
                            uint32_t behaviour, const void *data, size_t size);
+/* Sends after `delay_ns`, and then each `period_ns` if that is not 0, counted from when it should
+ * have been sent. *ret_id, never 0, is what cancels it. -EAGAIN: as many timers wait as may, of
+ * this actor's or of all; -ERANGE: more than a hundred years, or a period below 100 us; -EPERM:
+ * nobody's turn (engine_run). */
+struct engine_timer_times {
+    uint64_t delay_ns, period_ns;
+};
+int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t type,
+                          uint32_t behaviour, const void *data, size_t size,
+                          const struct engine_timer_times *times, uint64_t *ret_id);
+/* 0: it will not fire, once this behaviour has returned; -ENOENT: it has fired for the last time,
+ * or been cancelled, or there is no such one; -EPERM: another actor's. */
+int engine_ctx_timer_cancel(struct engine_context *ctx, uint64_t id);
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size,
                      const void *tail, size_t tail_size);
 /* As engine_actor_spawn_placed; -ESRCH: no such type. */

@@ -15,6 +15,7 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
+#include "daemon/engine/timers/timers.h"
 
 /* 1: to be appended all the same; 0: dropped; negative: refused. */
 static int engine_context_send_at_limit(struct worker *w, actor_ref to, uint64_t meta,
@@ -318,6 +319,28 @@ int engine_ctx_spawn_plain(struct engine_context *ctx, uint32_t type,
                            enum engine_placement placement, actor_ref *ret_ref)
 {
     return spawn_plain(worker_of_context(ctx), type, placement, ret_ref);
+}
+
+int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t type,
+                          uint32_t behaviour, const void *data, size_t size,
+                          const struct engine_timer_times *times, uint64_t *ret_id)
+{
+    if (ctx->self == 0)
+        return -EPERM;
+    struct timer_request request = {
+        .to = to,
+        .meta = envelope_meta((uint16_t)type, 0, behaviour & 0xff),
+        .data = data,
+        .size = size,
+        .delay_ns = times->delay_ns,
+        .period_ns = times->period_ns,
+    };
+    return timers_arm(worker_of_context(ctx), &request, ret_id);
+}
+
+int engine_ctx_timer_cancel(struct engine_context *ctx, uint64_t id)
+{
+    return timers_cancel(worker_of_context(ctx), id);
 }
 
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,

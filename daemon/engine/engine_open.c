@@ -29,6 +29,7 @@
 #include "daemon/engine/segment/segment.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/stuck/stall.h"
+#include "daemon/engine/timers/timers.h"
 
 uint64_t engine_segment_size(const struct engine_config *config)
 {
@@ -60,6 +61,11 @@ static int engine_open_config_check(const struct engine_config *c, const char **
         *reterr_text = "a limit is too small";
     else if (c->durable_bytes > ODEON_DURABLE_MAX)
         *reterr_text = "a state that is kept over crashes has at most 4096 bytes";
+    else if (c->timers_max > ODEON_TIMERS_MAX ||
+             (c->timers_max > 0 && c->timer_bytes < TIMER_CLASS_BYTES(TIMER_CLASSES - 1)) ||
+             c->timer_bytes > ODEON_TIMER_BYTES_MAX)
+        *reterr_text = "timers out of range: at most 1048576, and 64 KiB to 4 GiB for their "
+                       "messages";
     else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 4 ||
              c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
              segment_message_window_bytes(c) >= COMMIT_WINDOW_MAX)
@@ -112,6 +118,19 @@ static int engine_open_tables(struct engine *e)
     return 0;
 }
 
+/* What modules keep of their own, of an engine whose workers are there. */
+static int engine_open_rooms(struct engine *e)
+{
+    int r = budget_open(e);
+    if (r == 0)
+        r = reclaim_open(e);
+    if (r == 0)
+        r = overflow_open(e);
+    if (r == 0)
+        r = stall_open(e);
+    return r == 0 ? timers_open(e) : r;
+}
+
 /* Settings that can change. */
 static void engine_open_live(struct engine *e, const struct engine_config *config)
 {
@@ -135,7 +154,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->config = *config;
     e->config.workers_max = segment_workers_max(config);
     store_relaxed(&e->n_workers, config->n_workers);
-    e->events.fd = e->watch.rescue_fd = e->watch.fd = -1;
+    e->events.fd = e->watch.rescue_fd = e->watch.fd = e->timers.fd = -1;
     e->own_threads.main = own_thread_main;
     pthread_mutex_init(&e->events.mutex, NULL);
     state_stock_init(&e->actors.stock);
@@ -162,13 +181,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
         r = worker_new(e, id, &e->workers[id]);
     if (r == 0)
-        r = budget_open(e);
-    if (r == 0)
-        r = reclaim_open(e);
-    if (r == 0)
-        r = overflow_open(e);
-    if (r == 0)
-        r = stall_open(e);
+        r = engine_open_rooms(e);
     if (r < 0) {
         engine_close(e);
         return r;
@@ -202,6 +215,7 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    timers_close(e);
     stall_close(e);
     overflow_close(e);
     reclaim_close(e);

@@ -101,8 +101,8 @@ struct executor {
     uint32_t awaited_ports, awaited_plugins, started_plugins;
 
     struct turns turns;
-    uv_poll_t events, stalls;
-    bool events_open, stalls_open;
+    uv_poll_t events, stalls, timers;
+    bool events_open, stalls_open, timers_open;
     struct executor_removal removals[ODEON_PORTS_MAX];
     uv_timer_t again_timer; /* while ports that have ended wait for a worker's next look */
     unsigned again_ms;

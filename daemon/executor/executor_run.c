@@ -122,6 +122,8 @@ static void executor_run_fini(struct executor *executor)
         uv_close((uv_handle_t *)&executor->events, NULL);
     if (executor->stalls_open)
         uv_close((uv_handle_t *)&executor->stalls, NULL);
+    if (executor->timers_open)
+        uv_close((uv_handle_t *)&executor->timers, NULL);
     topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
     uv_close((uv_handle_t *)&executor->again_timer, NULL);

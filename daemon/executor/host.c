@@ -32,6 +32,7 @@ SAME_FIELD(redelivered, redelivered);
 SAME_FIELD(attempts, attempts);
 SAME_FIELD(worker, worker);
 SAME_FIELD(inline_block, inline_block);
+SAME_FIELD(kind, kind);
 SAME_FIELD(reserved_words, reserved_words);
 static_assert(ODEON_REF_SLOT_BITS == (int)ACTOR_REF_SLOT_BITS &&
                   ODEON_EXECUTOR == (unsigned)ACTOR_REF_EXECUTOR &&
@@ -124,17 +125,17 @@ static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void 
 /* Without the place; and more than any version of the header will have. */
 enum {
     SPAWN_OPTIONS_SIZE_FIRST = offsetof(struct odeon_spawn_options, place),
-    SPAWN_OPTIONS_SIZE_MAX = 1024
+    OPTIONS_SIZE_MAX = 1024
 };
 
 /* Of a newer plugin's options, what this host does not know. */
-static bool host_options_end_in_zeros(const struct odeon_spawn_options *options)
+static bool host_options_end_in_zeros(const void *options, size_t size, size_t known)
 {
-    const uint8_t *bytes = (const uint8_t *)options;
+    const uint8_t *bytes = options;
 
-    if (options->struct_size > SPAWN_OPTIONS_SIZE_MAX)
+    if (size > OPTIONS_SIZE_MAX)
         return false;
-    for (size_t i = sizeof(*options); i < options->struct_size; i++)
+    for (size_t i = known; i < size; i++)
         if (bytes[i] != 0)
             return false;
     return true;
@@ -156,7 +157,7 @@ static inline int host_spawn_read(const struct odeon_spawn_options *options,
     uint32_t placement = options->placement, place = full ? options->place : 0;
 
     if ((!full && options->struct_size != SPAWN_OPTIONS_SIZE_FIRST) ||
-        !host_options_end_in_zeros(options))
+        !host_options_end_in_zeros(options, options->struct_size, sizeof(*options)))
         return -EINVAL;
     if (placement >= sizeof(placements) / sizeof(placements[0]) ||
         (options->args_size > 0 && !options->args) || (full && options->reserved))
@@ -226,6 +227,28 @@ static int host_stop(struct odeon_context *ctx, odeon_ref ref, uint32_t how)
         return -EINVAL;
     return engine_ctx_send(host_engine_ctx(ctx), ref, poison[how], ODEON_BEHAVIOUR_UNKNOWN, NULL,
                            0);
+}
+
+/* Any version's options up to `period_ns`; of a newer plugin's, zeros. */
+static int host_send_after(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                           uint32_t behaviour, const void *data, size_t size,
+                           const struct odeon_timer_options *options, odeon_timer *ret_timer)
+{
+    struct engine_timer_times times;
+
+    if (!options || !ret_timer || (size > 0 && !data) || options->reserved ||
+        options->struct_size < sizeof(*options) ||
+        !host_options_end_in_zeros(options, options->struct_size, sizeof(*options)))
+        return -EINVAL;
+    times = (struct engine_timer_times){ .delay_ns = options->delay_ns,
+                                         .period_ns = options->period_ns };
+    return engine_ctx_send_after(host_engine_ctx(ctx), to, type, behaviour, data, size, &times,
+                                 ret_timer);
+}
+
+static int host_timer_cancel(struct odeon_context *ctx, odeon_timer timer)
+{
+    return engine_ctx_timer_cancel(host_engine_ctx(ctx), timer);
 }
 
 static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref)
@@ -335,6 +358,8 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .signal = direct_signal.host,
         .send_word = direct_send_word.host,
         .send_urgent = direct_send_urgent.host,
+        .send_after = host_send_after,
+        .timer_cancel = host_timer_cancel,
     };
     r = message_pool_new(n_workers, &host->pool);
     if (r < 0) {

@@ -321,7 +321,7 @@ static int plugin_descriptor_check_messages(const struct odeon_plugin *d, struct
 static int plugin_descriptor_check_abi(const struct odeon_plugin *d, struct explain *explain)
 {
     static const char remedy[] = "compile the plugin with this version's headers";
-    const size_t context_known = offsetof(struct odeon_context, reserved_words);
+    const size_t context_known = offsetof(struct odeon_context, kind); /* ABI 2.0 */
 
     if (d->struct_size < offsetof(struct odeon_plugin, context_size))
         return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s",

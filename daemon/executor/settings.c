@@ -26,6 +26,7 @@ enum setting_kind {
 
 /* The least window must hold two of the largest records. */
 #define WINDOW_BYTES_MIN      KIB(128)
+#define TIMER_BYTES_MIN       KIB(64)
 #define WINDOW_ROUNDING_BYTES MIB(2)              /* pages of each outbox, and one record */
 #define OUTBOX_BYTES_MIN      KIB(144)            /* the engine keeps 72 KiB of it for itself */
 #define ADDRESS_BYTES_USUAL   (UINT64_C(1) << 46) /* where nobody has looked */
@@ -73,6 +74,11 @@ static const struct setting {
     { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes),
       ODEON_DURABLE_DEFAULT, 0, ODEON_DURABLE_MAX,
       "largest state of an actor that is kept over crashes, in bytes" },
+    { "timers", SETTING_NUMBER, false, offsetof(struct settings, timers), ODEON_TIMERS_DEFAULT, 0,
+      ODEON_TIMERS_MAX, "timers that actors have armed at a time" },
+    { "timer-bytes", SETTING_BYTES, false, offsetof(struct settings, timer_bytes),
+      ODEON_TIMER_BYTES_DEFAULT, TIMER_BYTES_MIN, ODEON_TIMER_BYTES_MAX,
+      "bytes of the messages that wait for their time" },
     { "throughput", SETTING_NUMBER, true, offsetof(struct settings, throughput), 4096, 1,
       UINT32_MAX, "messages of one queue that a worker runs before it looks at its other queues" },
     { "attempts", SETTING_NUMBER, false, offsetof(struct settings, attempts),
@@ -493,6 +499,8 @@ void settings_get_config(const struct settings *settings, struct engine_config *
         .backlog_bytes = settings->backlog_bytes,
         .dlq_bytes = settings->dead_letter_bytes,
         .durable_bytes = settings->durable_bytes,
+        .timers_max = (uint32_t)settings->timers,
+        .timer_bytes = settings->timer_bytes,
         .attempts_max = (uint32_t)settings->attempts,
         .suspect_deaths = (uint32_t)settings->suspect_deaths,
         .workers_max = (uint32_t)settings->workers_max,

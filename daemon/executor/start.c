@@ -28,6 +28,7 @@
 #include "daemon/executor/ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/stalls.h"
+#include "daemon/executor/timers.h"
 #include "daemon/executor/turns.h"
 
 /* How long the loop may stand still for one look at a draining engine. */
@@ -440,6 +441,12 @@ static void start_plugins(struct executor *executor)
         start_fail(executor, r, text);
         return;
     }
+    r = timers_start(executor);
+    if (r < 0) {
+        snprintf(text, sizeof(text), "timers cannot be watched: %s", uv_strerror(r));
+        start_fail(executor, r, text);
+        return;
+    }
     r = stalls_start(executor);
     if (r < 0)
         log_warning("handlers that do not return are not noticed: %s", uv_strerror(r));
@@ -469,9 +476,9 @@ static void start_report_drained(struct executor *executor, bool complete,
     drained.untaken = left->untaken;
     drained.messages_unsent = host_count_unsent(executor->host);
     log_info("%s: %" PRIu64 " messages sent but not received, %" PRIu64
-             " message objects never sent",
+             " message objects never sent, %" PRIu32 " timers left",
              complete ? "drained" : "draining has run out of time", drained.unreceived,
-             drained.messages_unsent);
+             drained.messages_unsent, engine_timers_count(executor->engine));
     report.id = executor->drain_command;
     report.drained = &drained;
     report.body_case = ODEON__REPORT__BODY_DRAINED;

@@ -189,6 +189,46 @@ static int on_item_kept(void *self, const void *message, struct engine_context *
                                                                    : ALLOCATION_NODELETE;
 }
 
+struct clock {
+    struct clock_plan plan;
+    uint64_t last, timer;
+};
+
+static int clock_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct clock *clock = self;
+    (void)ctx;
+    if (size != sizeof(clock->plan) || clock->last)
+        fail("a clock begins with %zu bytes, at %llu", size, (unsigned long long)clock->last);
+    memcpy(&clock->plan, args, size);
+    return 0;
+}
+
+static uint64_t clock_arm(struct engine_context *ctx, actor_ref to, uint32_t row, uint32_t number)
+{
+    static const struct engine_timer_times times = { .delay_ns = 1 };
+    struct item item = { .row = row, .number = number };
+    uint64_t timer = 0;
+    must("arm", engine_ctx_send_after(ctx, to, item_type, 0, &item, sizeof(item), &times, &timer));
+    return timer;
+}
+
+static int on_item_clock(void *self, const void *message, struct engine_context *ctx)
+{
+    struct clock *clock = self;
+    struct item item = item_note(message, ctx);
+    if (clock->last + 1 != item.number)
+        fail("a clock gets %u behind %llu", item.number, (unsigned long long)clock->last);
+    clock->last = item.number;
+    if (clock->timer)
+        must("cancel", engine_ctx_timer_cancel(ctx, clock->timer));
+    clock_arm(ctx, clock->plan.to, clock->plan.row, item.number);
+    clock->timer = clock_arm(ctx, clock->plan.to, clock->plan.cancelled_row, item.number);
+    if (item.number == clock->plan.last)
+        must("cancel", engine_ctx_timer_cancel(ctx, clock->timer));
+    return ALLOCATION_NODELETE;
+}
+
 /* The first destination is the guest's, its row the guest's own. */
 static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uint32_t number)
 {
@@ -268,6 +308,8 @@ void cast_register(struct engine *e)
         [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
         [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept,
                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+        [CAST_CLOCK] = { "clock", sizeof(struct clock), clock_init, on_item_clock,
+                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
         [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_MAYFLY] = { "mayfly", 0, NULL, on_item_mayfly, OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck,

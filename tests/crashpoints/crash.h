@@ -180,6 +180,7 @@ enum cast_type {
     CAST_STUCK,
     CAST_HUNG,
     CAST_MAYFLY,
+    CAST_CLOCK,
     N_CAST
 };
 
@@ -246,6 +247,14 @@ size_t item_fill(uint8_t *record, uint32_t row, uint32_t number);
 /* The next items of a row, by the control thread; `accepted` follows. */
 void cast_send(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
 
+/* What a CAST_CLOCK is spawned with: with each item it arms a timer for `to` in either row, and
+ * cancels the second one with the next item, the last one at once. */
+struct clock_plan {
+    actor_ref to;
+    uint32_t row, cancelled_row;
+    uint64_t last;
+};
+
 /* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
 extern _Atomic uint32_t cast_hold, cast_inside;
 bool cast_is_stuck_handler(void *userdata, const void *pc);
@@ -308,7 +317,7 @@ struct scene {
 
 /* each ends with one without a name */
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[],
-    scenes_letters[], scenes_client[];
+    scenes_letters[], scenes_client[], scenes_timers[];
 
 /* ---- child.c ---- */
 

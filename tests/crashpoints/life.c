@@ -13,6 +13,7 @@
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/signal/wake.h"
+#include "daemon/engine/timers/timer_fire.h"
 
 enum { ROUNDS_MAX = 20000 };
 
@@ -33,6 +34,8 @@ const struct engine_config *life_config(void)
         .suspect_deaths = 2,
         .detached_max = 1,
         .durable_bytes = 256,
+        .timers_max = 16,
+        .timer_bytes = 64 << 10,
         .is_handler = cast_is_stuck_handler,
         .stealing = STEAL_LONGEST_VICTIM,
     };
@@ -124,6 +127,15 @@ static void run_source(struct life *life, uint32_t source, struct worker *w)
         mailbox_run(w, (uint32_t)queue, false);
 }
 
+/* Once nothing else is to be done, timers are due. True: there was one. */
+static bool life_fire(struct engine *e)
+{
+    uint32_t before = engine_timers_count(e);
+    if (before > 0)
+        (void)timer_fire_due(e, UINT64_MAX / 2);
+    return engine_timers_count(e) != before;
+}
+
 bool life_run_ready(struct life *life)
 {
     struct engine *e = life->engine;
@@ -145,7 +157,7 @@ bool life_run_ready(struct life *life)
                     source_pass_on(e, w, source);
             }
     }
-    return any;
+    return any || life_fire(e);
 }
 
 /* As a thief does, if it is another's. */

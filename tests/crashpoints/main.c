@@ -17,7 +17,8 @@
 #include "tests/seeded/seeds.h"
 
 static const struct scene *const acts[] = { scenes_turn,    scenes_port,    scenes_limits,
-                                            scenes_threads, scenes_letters, scenes_client };
+                                            scenes_threads, scenes_letters, scenes_client,
+                                            scenes_timers };
 
 static struct {
     unsigned tests, failed;
@@ -64,6 +65,9 @@ static const struct {
     SEED_OF(no_redo, "stop", false),
     SEED_OF(no_unspawn, "spawn and end", false),
     SEED_OF(letters_first, "dead letters are replayed and purged", false),
+    SEED_OF(timer_early, "timers are sent", false),
+    SEED_OF(timer_no_redo, "timers are sent", false),
+    SEED_OF(timer_no_undo, "timers are armed and cancelled", false),
     SEED_OF(letters_redo, "dead letters are replayed and purged", false),
     SEED_OF(flip_first, "sends to other queues", true),
 };

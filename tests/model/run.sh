@@ -203,6 +203,15 @@ breaks safety quick durable -DCR=2 -DN=2 -DUNDO_AFTER
 breaks safety quick durable -DCR=2 -DN=2 -DFILL_VALID
 breaks safety quick durable -DCR=2 -DN=2 -DFILL_NOVOID
 breaks safety quick durable -DCR=2 -DN=2 -DTWO_WORDS
+holds  safety quick timer
+holds  safety quick timer -DK=3
+breaks safety quick timer -DTIMER_NOTAG
+breaks safety quick timer -DTIMER_LATE
+breaks safety quick timer -DTIMER_CLAIM
+breaks safety quick timer -DTIMER_VOID
+breaks safety quick timer -DTIMER_EARLY
+breaks safety quick timer -DTIMER_NOREDO
+breaks safety quick timer -DTIMER_OPEN
 holds  safety quick suspect
 holds  safety quick suspect -DN=5 -DK=2 -DE=2
 breaks safety quick suspect -DSUS_TWICE

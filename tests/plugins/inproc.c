@@ -277,7 +277,7 @@ static uint64_t host_now_ns(struct odeon_context *ctx)
 }
 
 static const struct odeon_host host = {
-    .struct_size = sizeof(struct odeon_host),
+    .struct_size = offsetof(struct odeon_host, send_after),
     .send = host_send,
     .signal = host_signal,
     .send_word = host_send_word,

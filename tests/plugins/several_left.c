@@ -40,6 +40,12 @@ ODEON_RECEIVE(left, several_tick)
     odeon_send_urgent_any(ctx, self->peer.ref, several_array, .words = { 6 });
     odeon_signal_urgent(ctx, odeon_as(left, ctx->self), several_stop);
     odeon_signal_urgent_any(ctx, ctx->self, several_tick);
+    odeon_timer timer = 0;
+    odeon_send_after(ctx, &timer, 1000, self->peer, several_point, .x = 8);
+    odeon_send_after_any(ctx, NULL, 1000, self->peer.ref, several_array, .words = { 6 });
+    odeon_signal_after(ctx, NULL, 1000, odeon_self(ctx, left), several_stop);
+    odeon_signal_every(ctx, NULL, ODEON_SECOND_NS, odeon_self(ctx, left), several_tick);
+    odeon_timer_cancel(ctx, timer);
     return ODEON_NODELETE;
 }
 

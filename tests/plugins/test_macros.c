@@ -66,6 +66,29 @@ static int host_send_urgent(struct odeon_context *ctx, odeon_ref to, uint32_t ty
     return 0;
 }
 
+/* What comes behind the times is the message. */
+static int host_send_after(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                           uint32_t behaviour, const void *data, size_t size,
+                           const struct odeon_timer_options *options, odeon_timer *ret_timer)
+{
+    (void)ctx;
+    assert_int_equal(options->struct_size, sizeof(*options));
+    assert_int_equal(options->reserved, 0);
+    struct call *call = write_down("send_after", to, type, behaviour);
+    add_bytes(call, &options->delay_ns, sizeof(options->delay_ns));
+    add_bytes(call, &options->period_ns, sizeof(options->period_ns));
+    add_bytes(call, data, size);
+    *ret_timer = 2000 + n_calls;
+    return 0;
+}
+
+static int host_timer_cancel(struct odeon_context *ctx, odeon_timer timer)
+{
+    (void)ctx;
+    write_down("timer_cancel", timer, 0, 0);
+    return 0;
+}
+
 /* The short forms are the same message to whoever receives it. */
 static int host_signal(struct odeon_context *ctx, odeon_ref to, uint64_t kind)
 {
@@ -200,6 +223,8 @@ static const struct odeon_host host = {
     .message_free = host_message_free,
     .now_ns = host_now_ns,
     .send_urgent = host_send_urgent,
+    .send_after = host_send_after,
+    .timer_cancel = host_timer_cancel,
 };
 
 static struct odeon_context begin(uint64_t message_size)
@@ -368,7 +393,7 @@ static void test_sends(void **state)
     struct odeon_context ctx = begin(0);
     struct left_view self = { 0 };
     assert_int_equal(left->behaviours[0].run(&self, NULL, &ctx), ODEON_NODELETE);
-    assert_int_equal(n_calls, 10);
+    assert_int_equal(n_calls, 15);
     expect_call(0, "spawn", ODEON_PLACE_HERE, type_named("right")->id, 0, 0);
     assert_int_equal(self.peer, 1001);
     expect_call(1, "send", 1001, message_named("several_point")->id, 0,
@@ -392,6 +417,38 @@ static void test_sends(void **state)
     expect_call(8, "send_urgent", 42, message_named("several_stop")->id, 3, 0);
     expect_call(9, "send_urgent", 42, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN,
                 0);
+    uint64_t times[2];
+    expect_call(10, "send_after", 1001, message_named("several_point")->id, 0,
+                sizeof(times) + sizeof(point));
+    memcpy(times, calls[10].bytes, sizeof(times));
+    memcpy(&point, calls[10].bytes + sizeof(times), sizeof(point));
+    assert_true(times[0] == 1000 && times[1] == 0 && point.x == 8);
+    expect_call(11, "send_after", 1001, message_named("several_array")->id, ODEON_BEHAVIOUR_UNKNOWN,
+                sizeof(times) + 32);
+    expect_call(12, "send_after", 42, message_named("several_stop")->id, 3, sizeof(times));
+    expect_call(13, "send_after", 42, message_named("several_tick")->id, 0, sizeof(times));
+    memcpy(times, calls[13].bytes, sizeof(times));
+    assert_true(times[0] == ODEON_SECOND_NS && times[1] == ODEON_SECOND_NS);
+    expect_call(14, "timer_cancel", 2011, 0, 0, 0); /* that of the eleventh call */
+}
+
+/* A service of before timers has a shorter table: no word behind it is read. */
+static void test_sends_of_an_older_service(void **state)
+{
+    (void)state;
+    struct odeon_host older = host;
+    older.struct_size = offsetof(struct odeon_host, send_after);
+    older.send_after = NULL;
+    older.timer_cancel = NULL;
+    struct odeon_context ctx = begin(0);
+    struct left_view self = { 0 };
+    ctx.host = &older;
+    assert_int_equal(type_named("left")->behaviours[0].run(&self, NULL, &ctx), ODEON_NODELETE);
+    assert_int_equal(n_calls, 10);
+    assert_false(odeon_is_timer(&ctx));
+    ctx.kind = UINT64_C(1) << 56 | 7;
+    assert_true(odeon_is_timer(&ctx));
+    assert_int_equal(odeon_timer_missed(&ctx), 7);
 }
 
 static void test_spawn_that_fails(void **state)
@@ -500,6 +557,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_behaviour_indices),
         cmocka_unit_test(test_init_and_fini),
         cmocka_unit_test(test_sends),
+        cmocka_unit_test(test_sends_of_an_older_service),
         cmocka_unit_test(test_spawn_that_fails),
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_stops),

@@ -18,6 +18,7 @@ struct segment_actor;
 struct segment_commit;
 struct segment_port;
 struct segment_queue;
+struct segment_timer;
 struct worker;
 
 /* Before anything else at a point. */
@@ -36,6 +37,7 @@ void seeded_at_spawn_slot(struct segment_actor *durable, uint64_t live);
 void seeded_at_port_attached(struct worker *w, struct port *port, uint64_t tail);
 void seeded_at_port_direct(struct segment_queue *queue, uint64_t bytes);
 void seeded_at_letters_kept(struct segment_queue *queue, unsigned active);
+void seeded_at_timer_fires(struct segment_timer *timer, uint64_t next_ns);
 void seeded_at_recovery_begins(struct engine *e, struct engine_recovery *report);
 void seeded_at_recovery_flush(struct worker *w);
 
@@ -53,6 +55,8 @@ bool seeded_skips_redelivered(void);
 bool seeded_skips_redo_end(void);
 bool seeded_skips_undo_spawns(void);
 bool seeded_skips_letters_redo(void);
+bool seeded_skips_timer_redo(void);
+bool seeded_skips_timer_undo(void);
 
 /* True: *ret is taken, and the right value is not asked for. */
 bool seeded_value_journal_entry(uint32_t *ret);

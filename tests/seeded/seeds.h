@@ -39,6 +39,9 @@
     SEED(no_unspawn, "recovery keeps spawns that were not committed")                              \
     SEED(flip_first, "recovery's flip is before the rest of the flush")                            \
     SEED(letters_first, "the dead letters' other buffer is active before the flip")                \
+    SEED(timer_early, "a timer ends before the flip that sends its message")                       \
+    SEED(timer_no_redo, "recovery does not end a timer that has fired")                            \
+    SEED(timer_no_undo, "recovery keeps timers that no commit stands behind")                      \
     SEED(letters_redo, "recovery does not finish a sweep of the dead letters")                     \
     SEED(urgent_direct, "an urgent record is taken from its port into the ordinary lane")          \
     /* Of the simulator alone: */                                                                  \

@@ -291,8 +291,16 @@ static void test_client_ids_have_64_bits(void **state)
 static void test_segment_of_layout_1_is_kept(void **state)
 {
     (void)state;
-    refuse_and_go_on_by("segment", offsetof(struct segment_header, version), UINT32_MAX,
+    refuse_and_go_on_by("segment", offsetof(struct segment_header, version), UINT32_MAX - 1,
                         "the segment is of layout 1 (Odeon 0.1), this build has layout 2");
+}
+
+/* What a build of before timers has left. */
+static void test_segment_without_timers_is_kept(void **state)
+{
+    (void)state;
+    refuse_and_go_on_by("segment", offsetof(struct segment_header, version), UINT32_MAX,
+                        "the segment is of an earlier build of layout 2, which knew no timers");
 }
 
 /* Sizes that were changed for a restart do not fit what is kept; changed back, it goes on. */
@@ -472,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_registry_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_layout_1_is_kept),
+        cmocka_unit_test(test_segment_without_timers_is_kept),
         cmocka_unit_test(test_other_sizes_are_refused),
         cmocka_unit_test(test_failed_first_starts_leave_nothing),
         cmocka_unit_test(test_state_is_discarded_when_asked),

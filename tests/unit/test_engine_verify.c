@@ -4,6 +4,7 @@
  * messages. */
 #include "daemon/engine/recovery/verify.h"
 #include "daemon/engine/segment/slot.h"
+#include "daemon/engine/timers/timers.h"
 #include "engine_fixture.h"
 #include "segment_state.h"
 
@@ -32,6 +33,8 @@ static void types_register(struct engine_fixture *f)
 static void begin(struct engine_fixture *f, uint64_t limit)
 {
     struct engine_config config = engine_fixture_config(1, ACTORS);
+    config.timers_max = 8;
+    config.timer_bytes = 1 << 17;
     config.actors_max = 2 * ODEON_PORTS_MAX;
     config.limit_bytes = limit;
     config.outbox_bytes = 1 << 18;
@@ -112,15 +115,46 @@ static void damage_name(struct engine_fixture *f, char *name, const char *part)
 #define DAMAGE(field, value, part) damage(f, (void *)&(field), (value), sizeof(field), part)
 #define S                          (&f->engine->segment)
 
+/* As if actors[0] had armed one for itself. */
+static void timer_make(struct engine_fixture *f)
+{
+    struct segment_timer *timer = &S->timers[0];
+    *timer = (struct segment_timer){ .owner = actors[0], .class = 1, .place = 3 };
+    struct envelope *message = segment_timer_message(S, timer);
+    *message = (struct envelope){
+        .to = actors[0], .type = number_type, .length = 16, .prefix = PREFIX_KIND
+    };
+    envelope_word_put(message, PREFIX_KIND, envelope_kind_timer(0));
+    store_relaxed(&timer->word, timer_word(1, TIMER_LIVE));
+    store_relaxed(&S->header->timers_high, 1);
+}
+
+static void damage_timers(struct engine_fixture *f)
+{
+    struct segment_timer *timer = &S->timers[0];
+    struct envelope *message = segment_timer_message(S, timer);
+    DAMAGE(S->header->timers_high, 1 << 20, "timers were used");
+    DAMAGE(timer->word, timer_word(1, 7), "a state that there is not");
+    DAMAGE(timer->word, timer_word(0, TIMER_LIVE), "timer 0: words");
+    DAMAGE(timer->class, TIMER_CLASSES, "timer 0: words");
+    DAMAGE(timer->place, 1 << 30, "timer 0: words");
+    DAMAGE(timer->arm_worker, 77777, "timer 0: words");
+    DAMAGE(message->length, 60000, "timer 0: no message");
+    DAMAGE(message->prefix, 0, "timer 0: no message");
+    DAMAGE(message->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(timer->owner, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+}
+
 static void damage_tables(struct engine_fixture *f)
 {
     DAMAGE(S->header->magic, 0, "its magic number is gone");
     DAMAGE(S->header->magic, 77, "not an engine segment");
     DAMAGE(S->header->windows_offset, UINT64_MAX / 2, "header is damaged");
-    DAMAGE(S->header->coming.timers.count, 1, "header is damaged");
+    DAMAGE(S->header->coming.timers.offset, 4096, "header is damaged");
     DAMAGE(S->header->coming.blocks.offset, 4096, "header is damaged");
     DAMAGE(S->header->version, 5, "is of layout 1 (Odeon 0.1), this build has layout 2");
-    DAMAGE(S->header->version, 7, "newer than this build's");
+    DAMAGE(S->header->version, 6, "is of an earlier build of layout 2, which knew no timers");
+    DAMAGE(S->header->version, 8, "newer than this build's");
     DAMAGE(S->header->state_stride, 8, "header is damaged");
     DAMAGE(S->header->n_message_types, 3, "3 message types");
     DAMAGE(S->header->n_actor_types, 70000, "70000 actor types");
@@ -252,6 +286,8 @@ static void test_one_word(void **state)
     damage_queues(f);
     damage_backlog(f);
     damage_tables(f);
+    timer_make(f);
+    damage_timers(f);
     f->engine = engine_close(f->engine);
     engine_fixture_reopen(f, &report);
     assert_int_equal(report.armed_journals, 1);

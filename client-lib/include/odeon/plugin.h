@@ -64,6 +64,16 @@ struct odeon_spawn_options {
     uint32_t reserved;  /* 0 */
 };
 
+/* What cancels a timer; 0 is none. Never the same twice in a service's life. */
+typedef uint64_t odeon_timer;
+
+struct odeon_timer_options {
+    uint32_t struct_size;
+    uint32_t reserved;  /* 0 */
+    uint64_t delay_ns;  /* until the first time, up to 100 years; 0: as soon as can be */
+    uint64_t period_ns; /* from each time to the next, 100,000 or more; 0: there is only one */
+};
+
 /* A message object: storage for a message that is filled first and sent (copied) later, perhaps
  * several times. */
 struct odeon_message_object {
@@ -128,6 +138,21 @@ struct odeon_host {
      * whatever the type's overflow policy is. To a client: the same as send. */
     int (*send_urgent)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
                        const void *data, size_t size);
+    /* (ABI 2.1) As send, later: once `options` says, counted by CLOCK_MONOTONIC. Armed when the
+     * behaviour has returned, as all that it does; it outlives executor and odeond, if the actor
+     * does: the timers of one that begins anew after a crash are gone before its init. The message
+     * comes from this actor, in the order of the deadlines, and with `kind` in its context. A
+     * receiver whose queue is full gets it later; one that has ended does not, nor does any when
+     * this actor has ended. Times of a period that go by unsent are counted, not made up for. 0;
+     * -EAGAIN: as many timers wait as may (settings timers, timer-bytes), or half of what the
+     * others leave are this actor's; -ERANGE: a time that cannot be; -EMSGSIZE, -ESRCH as send;
+     * -EINVAL: options; -EPERM: outside a behaviour, an init or a fini. */
+    int (*send_after)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                      const void *data, size_t size, const struct odeon_timer_options *options,
+                      odeon_timer *ret_timer);
+    /* (ABI 2.1) 0: it will not come (again), once this behaviour has returned; -ENOENT: it has been
+     * sent for the last time, or cancelled; -EPERM: another actor has armed it. */
+    int (*timer_cancel)(struct odeon_context *ctx, odeon_timer timer);
 };
 
 /* For sending without a call of the host: where a record for an actor of the same worker goes. What
@@ -159,7 +184,9 @@ struct odeon_context {
     uint32_t worker;   /* id of the worker that runs this */
     uint32_t reserved_32;
     const struct odeon_inline_block *inline_block;
-    uint64_t reserved_words[8];
+    uint64_t
+        kind; /* (ABI 2.1) what the service says of the message: odeon_is_timer(); 0: nothing */
+    uint64_t reserved_words[7];
 };
 
 /* enum odeon_allocation */

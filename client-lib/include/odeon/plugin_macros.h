@@ -375,6 +375,9 @@ static inline ODEON_UNUSED_ int odeon_spawn_foreign_(struct odeon_context *ctx, 
     return r < 0 ? r : (ctx->host->spawn)(ctx, type, options, ret);
 }
 
+/* The running actor, as one of type `actor_`: counter_ref me = odeon_self(ctx, counter). */
+#define odeon_self(ctx_, actor_) odeon_as(actor_, (ctx_)->self)
+
 /* By name: counter_ref c; odeon_lookup(ctx, "total", &c). The service checks what it is when
  * something is sent to it. */
 #define odeon_lookup(ctx_, name_, ret_)     odeon_lookup_((ctx_), (name_), &(ret_)->ref)
@@ -480,6 +483,70 @@ odeon_logf(struct odeon_context *ctx, enum odeon_log_level level, const char *fo
     int n = vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
     (ctx->host->log)(ctx, (uint32_t)level, n < 0 ? format : text);
+}
+
+/* ---- Timers. --------------------------------------------------------------------------------
+ *     odeon_timer timer;
+ *     int r = odeon_send_after(ctx, &timer, 5 * ODEON_SECOND_NS, ref, counter_add, .amount = 1);
+ *     odeon_signal_every(ctx, NULL, ODEON_SECOND_NS, odeon_self(ctx, counter), counter_get);
+ *     odeon_timer_cancel(ctx, timer);
+ *
+ * What struct odeon_host.send_after says; `ret_` NULL: it will not be cancelled. A service that is
+ * older than timers: -ENOSYS. */
+#define ODEON_SECOND_NS UINT64_C(1000000000)
+
+#define odeon_send_after(ctx_, ret_, delay_ns_, to_, message_, ...)                                \
+    odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_).ref, odeon_message_of(message_)->id,   \
+                      ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },        \
+                      sizeof(struct message_))
+#define odeon_send_after_any(ctx_, ret_, delay_ns_, to_, message_, ...)                            \
+    odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_), odeon_message_of(message_)->id,       \
+                      ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ },            \
+                      sizeof(struct message_))
+#define odeon_signal_after(ctx_, ret_, delay_ns_, to_, message_)                                   \
+    (ODEON_ASSERT_SIGNAL_(message_),                                                               \
+     odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_).ref, odeon_message_of(message_)->id,  \
+                       ODEON_INDEX_(to_, message_), NULL, 0))
+/* The first time is a period from now. */
+#define odeon_send_every(ctx_, ret_, period_ns_, to_, message_, ...)                               \
+    odeon_send_after_((ctx_), (ret_), 0, (period_ns_), (to_).ref, odeon_message_of(message_)->id,  \
+                      ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },        \
+                      sizeof(struct message_))
+#define odeon_signal_every(ctx_, ret_, period_ns_, to_, message_)                                  \
+    (ODEON_ASSERT_SIGNAL_(message_),                                                               \
+     odeon_send_after_((ctx_), (ret_), 0, (period_ns_), (to_).ref, odeon_message_of(message_)->id, \
+                       ODEON_INDEX_(to_, message_), NULL, 0))
+
+static inline ODEON_UNUSED_ int odeon_send_after_(struct odeon_context *ctx, odeon_timer *ret,
+                                                  uint64_t delay_ns, uint64_t period_ns,
+                                                  odeon_ref to, uint32_t type, uint32_t behaviour,
+                                                  const void *data, size_t size)
+{
+    const struct odeon_timer_options options = { .struct_size = sizeof(options),
+                                                 .delay_ns = period_ns ? period_ns : delay_ns,
+                                                 .period_ns = period_ns };
+    odeon_timer timer = 0;
+    if (ctx->host->struct_size < offsetof(struct odeon_host, timer_cancel) + sizeof(void *))
+        return -ENOSYS;
+    return (ctx->host->send_after)(ctx, to, type, behaviour, data, size, &options,
+                                   ret ? ret : &timer);
+}
+
+static inline ODEON_UNUSED_ int odeon_timer_cancel(struct odeon_context *ctx, odeon_timer timer)
+{
+    if (ctx->host->struct_size < offsetof(struct odeon_host, timer_cancel) + sizeof(void *))
+        return -ENOSYS;
+    return (ctx->host->timer_cancel)(ctx, timer);
+}
+
+/* Has a timer sent the running message? And of a periodic one: so many times went by unsent. */
+static inline ODEON_UNUSED_ int odeon_is_timer(const struct odeon_context *ctx)
+{
+    return ctx->kind >> 56 == 1;
+}
+static inline ODEON_UNUSED_ uint32_t odeon_timer_missed(const struct odeon_context *ctx)
+{
+    return odeon_is_timer(ctx) ? (uint32_t)ctx->kind : 0;
 }
 
 static inline ODEON_UNUSED_ uint64_t odeon_now_ns(struct odeon_context *ctx)

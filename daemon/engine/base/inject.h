@@ -46,6 +46,7 @@ enum inject_point {
     INJECT_recovery_flush = INJECT_none,
     INJECT_run_copied = INJECT_none,
     INJECT_spawn_slot = INJECT_none,
+    INJECT_timer_fires = INJECT_handler,
 };
 
 extern _Atomic int64_t inject_countdown[INJECT_N];

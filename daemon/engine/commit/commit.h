@@ -132,6 +132,19 @@ static inline void commit_aside(struct worker *w, uint32_t source, uint64_t curs
     w->slot = slot;
 }
 
+/* The control thread's: a timer's message is in its outbox, and the timer's deadline is `next_ns`,
+ * 0: it has fired for the last time. */
+static inline void commit_timer(struct worker *w, uint64_t out, uint64_t timer, uint64_t next_ns)
+{
+    struct segment_commit *slot = commit_other(w->slot);
+    uint64_t high, low = commit_next(w->slot, &high);
+    commit_fill(w, slot, high, 0, 0, timer, COMMIT_TIMER);
+    slot->port = (uint32_t)next_ns;
+    slot->port_generation = (uint32_t)(next_ns >> 32);
+    commit_store(slot, commit_where(0, 0), commit_what(out, low));
+    w->slot = slot;
+}
+
 /* commit.F2 */
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail,
                                uint64_t out, actor_ref redo, uint32_t redo_how)

@@ -44,6 +44,7 @@
 #include "daemon/engine/parts/stall.h"
 #include "daemon/engine/parts/steal.h"
 #include "daemon/engine/parts/suspect.h"
+#include "daemon/engine/parts/timers.h"
 #include "daemon/engine/parts/turn.h"
 #include "daemon/engine/parts/types.h"
 #include "daemon/engine/parts/wake.h"
@@ -143,6 +144,7 @@ struct engine {
     struct budget budget;
     struct letter_marks letter_marks;
     struct reconfiguration reconfiguration;
+    struct timers timers;
 };
 static_assert(offsetof(struct engine, stopping) + 4 - offsetof(struct engine, steal) <= 64,
               "what workers look at all the time is one cache line");

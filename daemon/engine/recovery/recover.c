@@ -25,6 +25,7 @@
 #include "daemon/engine/stuck/letters.h"
 #include "daemon/engine/stuck/postpone.h"
 #include "daemon/engine/stuck/set_aside.h"
+#include "daemon/engine/timers/timer_recover.h"
 
 /* The step that is armed with the present count, 0: none. */
 static uint32_t recover_armed_step(struct segment_worker *durable)
@@ -313,6 +314,8 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         recover_roll_forward(e, id, report);
     recover_clear_locks(e, report);
     letters_redo(e);
+    STEP(timer_redo, timer_recover_redo(e));
+    STEP(timer_undo, report->timers_undone = timer_recover_undo(e));
     STEP(undo_spawns, recover_undo_spawns(e, report));
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);
@@ -320,6 +323,9 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     recover_forget_ports(e);
     actors_rebuild(e);
     set_aside_rebuild(e);
+    r = timer_recover_rebuild(e);
+    if (r < 0)
+        return r;
     e->recovered = true;
     port_open_pending(e);
     recover_rebuild(e, report);

@@ -12,6 +12,7 @@
 #include "daemon/engine/recovery/verify_walk.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"
+#include "daemon/engine/timers/timers.h"
 #include "proto/port_layout.h"
 
 /* What is known of a queue's active buffer before the buffer itself is looked at. */
@@ -207,6 +208,50 @@ static int verify_check_ports(const struct verify *v)
     return 0;
 }
 
+/* A timer that lives, and its message. */
+static int verify_check_timer(const struct verify *v, uint32_t i)
+{
+    const struct segment *s = v->segment;
+    const struct segment_timer *timer = &s->timers[i];
+    if (timer->class >= TIMER_CLASSES ||
+        timer->place >= s->header->timer_bytes / TIMER_CLASS_BYTES(timer->class) ||
+        timer->arm_worker >= s->n_ids || (timer->claim_count && timer->claim_worker >= s->n_ids) ||
+        timer_word_generation(load_relaxed(&timer->word)) == 0)
+        return verify_damaged(v, "timer %u: words that cannot be", i);
+    const struct envelope *message = segment_timer_message(s, timer);
+    uint64_t size =
+        walk_record_size(((const uint64_t *)message)[2], TIMER_CLASS_BYTES(timer->class));
+    if (actor_ref_is_foreign(timer->owner) || actor_ref_is_foreign(message->to))
+        return verify_foreign(v, "timer", i,
+                              actor_ref_is_foreign(timer->owner) ? timer->owner : message->to);
+    if (size == 0 || message->prefix != PREFIX_KIND || !envelope_prefix_fits(message) ||
+        actor_ref_slot(message->to) >= s->header->actors_max ||
+        actor_ref_slot(timer->owner) >= s->header->actors_max)
+        return verify_damaged(v, "timer %u: no message of its can be that", i);
+    return 0;
+}
+
+static int verify_check_timers(const struct verify *v)
+{
+    const struct segment *s = v->segment;
+    uint32_t high = load_relaxed(&s->header->timers_high);
+    if (high > s->n_timers)
+        return verify_damaged(v, "it claims that %u timers were used, of %u", high, s->n_timers);
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < high; i++)
+        switch (timer_word_state(load_relaxed(&s->timers[i].word))) {
+        case TIMER_FREE:
+        case TIMER_SPENT:
+            break;
+        case TIMER_LIVE:
+            r = verify_check_timer(v, i);
+            break;
+        default:
+            r = verify_damaged(v, "timer %u: a state that there is not", i);
+        }
+    return r;
+}
+
 /* ---- what workers had in hand ---- */
 
 /* The runs of a committed outbox; numbers the destinations as a flush does (outbox.B1) and counts
@@ -318,6 +363,9 @@ static int verify_check_record(const struct verify *v, uint32_t id,
     if (slot->redo_how == COMMIT_IN_PLACE)
         return verify_damaged(
             v, "worker %u: its record ends an actor in place, which no build does yet", id);
+    if (slot->redo_how == COMMIT_TIMER && slot->redo &&
+        (id + 1 != s->n_ids || (uint32_t)slot->redo >= load_relaxed(&s->header->timers_high)))
+        return verify_damaged(v, "worker %u: its record is of a timer that cannot be", id);
     if (ends && actor_ref_is_foreign(slot->redo))
         return verify_foreign(v, "worker", id, slot->redo);
     if (slot->base % COMMIT_WINDOW_MAX ||
@@ -508,6 +556,8 @@ static int verify_check_all(const struct verify *v)
         r = verify_check_actors(v);
     if (r == 0)
         r = verify_check_ports(v);
+    if (r == 0)
+        r = verify_check_timers(v);
     for (uint32_t id = 0; r == 0 && id < s->n_ids; id++)
         r = verify_check_worker(v, id);
     if (r == 0)

@@ -120,6 +120,8 @@ static void special_context_set(struct worker *w, const struct envelope *envelop
     w->ctx.message_type = envelope->type;
     w->ctx.message_size = (uint16_t)envelope_payload_size(envelope);
     w->ctx.correlation = envelope_correlation(envelope);
+    const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
+    w->ctx.kind = kind ? *kind : 0;
     w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
     w->ctx.attempts = envelope->attempts;
 }
@@ -270,6 +272,7 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
     else
         special_commit(w, cursor);
     w->ctx.correlation = 0;
+    w->ctx.kind = 0;
     w->ctx.redelivered = 0;
     w->ctx.attempts = 0;
 }

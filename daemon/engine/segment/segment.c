@@ -60,6 +60,7 @@ void segment_layout(const struct engine_config *config, struct segment_header *h
     h->backlog_bytes = segment_round_up(config->backlog_bytes, page);
     h->dlq_bytes = segment_round_up(config->dlq_bytes, page);
     h->durable_bytes = config->durable_bytes;
+    h->timer_bytes = config->timers_max ? segment_round_up(config->timer_bytes, page) : 0;
     h->state_stride =
         config->durable_bytes
             ? segment_round_up(sizeof(struct segment_state) + config->durable_bytes, 64)
@@ -79,6 +80,9 @@ void segment_layout(const struct engine_config *config, struct segment_header *h
     PLACE(names_offset, ODEON_NAMES_MAX * sizeof(struct segment_name));
     PLACE(actors_offset, h->actors_max * sizeof(struct segment_actor));
     PLACE(args_offset, (uint64_t)h->actors_max * ODEON_SPAWN_ARGS_MAX);
+    PLACE(coming.timers.offset, config->timers_max * sizeof(struct segment_timer));
+    h->coming.timers.count = config->timers_max;
+    PLACE(timer_messages_offset, TIMER_CLASSES * h->timer_bytes);
     PLACE(undos_offset, h->n_ids * h->undo_stride);
     PLACE(states_offset, h->actors_max * h->state_stride);
     PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
@@ -106,13 +110,19 @@ uint64_t segment_message_window_bytes(const struct engine_config *config)
 /* Before its sizes are compared: in another layout they are elsewhere. */
 static int segment_refuse_version(uint32_t theirs, const char **reterr_text)
 {
-    *reterr_text =
-        theirs < SEGMENT_VERSION
-            ? "the segment is of layout 1 (Odeon 0.1), this build has layout 2: it is kept as it "
-              "is; start the build that made it and stop that, which drains it; then start this "
-              "one"
-            : "the segment is of a layout that is newer than this build's, which is 2: the segment "
-              "is kept as it is; start a build of that layout";
+    if (theirs > SEGMENT_VERSION)
+        *reterr_text = "the segment is of a layout that is newer than this build's, which is 2: "
+                       "the segment is "
+                       "kept as it is; start a build of that layout";
+    else if (theirs == SEGMENT_VERSION_TIMERLESS)
+        *reterr_text =
+            "the segment is of an earlier build of layout 2, which knew no timers: it is kept as "
+            "it "
+            "is; start the build that made it and stop that, which drains it; then start this one";
+    else
+        *reterr_text =
+            "the segment is of layout 1 (Odeon 0.1), this build has layout 2: it is kept as it is; "
+            "start the build that made it and stop that, which drains it; then start this one";
     return -EPROTO;
 }
 
@@ -151,7 +161,8 @@ static int segment_check(const struct segment_header *ours, const struct segment
         theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
         theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
         theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes ||
-        theirs->durable_bytes != ours->durable_bytes || theirs->size != ours->size) {
+        theirs->durable_bytes != ours->durable_bytes || theirs->timer_bytes != ours->timer_bytes ||
+        theirs->coming.timers.count != ours->coming.timers.count || theirs->size != ours->size) {
         *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, "
                        "detached, actors or a bytes setting)";
         return -EPROTO;
@@ -252,11 +263,13 @@ static struct segment segment_at(uint8_t *base, const struct segment_header *com
         .states = base + computed->states_offset,
         .message_types = (struct segment_message_type *)(base + computed->message_types_offset),
         .actor_types = (struct segment_actor_type *)(base + computed->actor_types_offset),
+        .timers = (struct segment_timer *)(base + computed->coming.timers.offset),
         .names = (struct segment_name *)(base + computed->names_offset),
         .ports = (struct segment_port *)(base + computed->ports_offset),
         .n_queues = computed->n_queues,
         .n_mailboxes = computed->n_mailboxes,
         .n_ids = computed->n_ids,
+        .n_timers = (uint32_t)computed->coming.timers.count,
         .dead_letters = computed->n_queues + ODEON_PORTS_MAX,
         .workers_max = computed->workers_max,
         .queues_per_worker = computed->queues_per_worker,
@@ -325,6 +338,14 @@ uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
     if (queue < segment->n_queues)
         return h->window_bytes;
     return queue < segment->dead_letters ? segment_backlog_window(h) : h->dlq_bytes;
+}
+
+struct envelope *segment_timer_message(const struct segment *segment,
+                                       const struct segment_timer *timer)
+{
+    return (struct envelope *)(segment->base + segment->header->timer_messages_offset +
+                               timer->class * segment->header->timer_bytes +
+                               timer->place * TIMER_CLASS_BYTES(timer->class));
 }
 
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id)

@@ -25,10 +25,11 @@ struct segment {
     uint8_t *states;
     struct segment_message_type *message_types;
     struct segment_actor_type *actor_types;
+    struct segment_timer *timers;
     struct segment_name *names;
     struct segment_port *ports;
     uint32_t n_queues, n_mailboxes, n_ids, dead_letters; /* dead_letters: id of that queue */
-    uint32_t workers_max, queues_per_worker, detached_max;
+    uint32_t workers_max, queues_per_worker, detached_max, n_timers;
     /* where these ranges of mailboxes begin */
     uint32_t pinned_first, follow_first, aside_first, detached_first;
 };
@@ -53,6 +54,9 @@ uint32_t segment_workers_max(const struct engine_config *config);
 uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer);
 uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue);
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
+/* Of a timer whose class and place are set. */
+struct envelope *segment_timer_message(const struct segment *segment,
+                                       const struct segment_timer *timer);
 
 static inline struct segment_undo *segment_undo(const struct segment *segment, uint32_t id)
 {

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers as the control thread sees them: what is due, what is armed. */
+#include "daemon/engine/engine.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timers.h"
+
+int engine_timers_fd(const struct engine *e)
+{
+    return e->timers.fd;
+}
+
+void engine_timers_look(struct engine *e)
+{
+    uint64_t expirations;
+    if (read(e->timers.fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+        return;
+    timer_fire_due(e, clock_now_ns());
+}
+
+uint32_t engine_timers_count(struct engine *e)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    uint32_t n = e->timers.n;
+    pthread_mutex_unlock(&e->timers.mutex);
+    return n;
+}
+
+static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engine_timer_view *ret)
+{
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    const struct envelope *message = segment_timer_message(&e->segment, durable);
+    *ret = (struct engine_timer_view){
+        .timer = timer,
+        .id = timer_id(&e->segment, timer),
+        .deadline_ns = durable->deadline_ns,
+        .period_ns = durable->period_ns,
+        .owner = durable->owner,
+        .to = message->to,
+        .message_type = message->type,
+        .size = envelope_payload_size(message),
+    };
+}
+
+int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view *ret)
+{
+    int r = -ENOENT;
+    pthread_mutex_lock(&e->timers.mutex);
+    for (; r < 0 && timer < load_relaxed(&e->segment.header->timers_high); timer++)
+        if (e->timers.heap.place_of[timer] != 0) {
+            engine_timer_view_fill(e, timer, ret);
+            r = 0;
+        }
+    pthread_mutex_unlock(&e->timers.mutex);
+    return r;
+}

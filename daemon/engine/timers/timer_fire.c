@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/timers/timer_fire.h"
+
+#include <string.h>
+
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/base/points.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/timers/timer_heap.h"
+#include "daemon/engine/timers/timers.h"
+
+static uint64_t timer_fire_key(const struct engine *e, actor_ref ref)
+{
+    uint32_t slot = actor_ref_slot(ref);
+    uint64_t key =
+        slot < e->config.actors_max ? load_acquire(&e->actors.table[slot].key) : ACTOR_FREE;
+    bool there = actor_key_generation(key) == actor_ref_generation(ref) &&
+                 (actor_key_lives(key) || actor_key_kind(key) == ACTOR_PORT);
+    return there ? key : ACTOR_FREE;
+}
+
+/* timers.TM4: the actor that has armed it has begun anew since, or is to. */
+static bool timer_fire_is_of_another_life(const struct engine *e,
+                                          const struct segment_timer *durable, uint64_t owner_key)
+{
+    return durable->boot != load_relaxed(&e->segment.header->boots) &&
+           actor_key_kind(owner_key) != ACTOR_PORT &&
+           e->segment.actor_types[actor_key_type(owner_key)].restart != RESTART_KEEP;
+}
+
+/* The deadline behind the one that is over, and how many between them are missed. */
+static uint64_t timer_fire_next(const struct segment_timer *durable, uint64_t now_ns,
+                                uint64_t *ret_missed)
+{
+    *ret_missed = 0;
+    if (durable->period_ns == 0)
+        return 0;
+    if (now_ns > durable->deadline_ns)
+        *ret_missed = (now_ns - durable->deadline_ns) / durable->period_ns;
+    return durable->deadline_ns + (*ret_missed + 1) * durable->period_ns;
+}
+
+/* timers.TM3: what is in the outbox is sent, and the timer goes on, or has ended. */
+static void timer_fire_commit(struct engine *e, uint32_t timer, uint64_t next_ns)
+{
+    struct worker *w = e->control;
+    struct segment_timer *durable = &e->segment.timers[timer];
+    POINT(timer_fires, durable, next_ns);
+    commit_timer(w, w->outbox.length, timer_id(&e->segment, timer), next_ns);
+    if (next_ns == 0) {
+        timers_end(e, timer);
+        return;
+    }
+    durable->deadline_ns = next_ns;
+    timer_heap_move(&e->timers.heap, timer, next_ns);
+}
+
+/* Its owner is initialised by it, if by nothing else so far. */
+static void timer_fire_begin_owner(struct engine *e, uint32_t timer, uint64_t owner_key)
+{
+    struct worker *w = e->control;
+    actor_ref owner = e->segment.timers[timer].owner;
+    if (actor_key_kind(owner_key) == ACTOR_NEW)
+        *outbox_append(w, actor_key_destination(owner_key), envelope_size(0)) =
+            (struct envelope){ .to = owner, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
+    timer_fire_commit(e, timer, 0);
+    stat_add(w, STAT_timers_dropped, 1);
+}
+
+static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, uint64_t now_ns)
+{
+    struct worker *w = e->control;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    const struct envelope *message = segment_timer_message(&e->segment, durable);
+    uint64_t size = envelope_record_size(message), missed;
+    uint64_t next_ns = timer_fire_next(durable, now_ns, &missed);
+    struct envelope *out = outbox_append(w, actor_key_destination(key), size);
+    memcpy(out, message, size);
+    envelope_word_put(out, PREFIX_KIND, envelope_kind_timer(missed));
+    timer_fire_commit(e, timer, next_ns);
+    stat_add(w, STAT_timers_fired, 1);
+    stat_add(w, STAT_timers_missed, missed);
+}
+
+/* Not now: its turn goes on, or there is no room. */
+static void timer_fire_wait(struct engine *e, uint32_t timer, uint64_t due_ns)
+{
+    timer_heap_move(&e->timers.heap, timer, due_ns);
+}
+
+static void timer_fire_wait_for_turn(struct engine *e, uint32_t timer, uint64_t now_ns)
+{
+    uint64_t deadline = e->segment.timers[timer].deadline_ns,
+             late = now_ns > deadline ? now_ns - deadline : 0;
+    timer_fire_wait(e, timer,
+                    now_ns + (late < TIMER_OPEN_MIN_NS   ? TIMER_OPEN_MIN_NS
+                              : late > TIMER_OPEN_MAX_NS ? TIMER_OPEN_MAX_NS
+                                                         : late));
+}
+
+/* One that is due, and whose turns have all been committed. */
+static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
+{
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    uint64_t owner = timer_fire_key(e, durable->owner),
+             key = timer_fire_key(e, segment_timer_message(&e->segment, durable)->to);
+    if (owner != ACTOR_FREE && timer_fire_is_of_another_life(e, durable, owner)) {
+        if (outbox_look_for_room(e->control, actor_key_destination(owner)))
+            timer_fire_begin_owner(e, timer, owner);
+        else
+            timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
+    } else if (owner == ACTOR_FREE || key == ACTOR_FREE) {
+        timers_end(e, timer);
+        stat_add(e->control, STAT_timers_dropped, 1);
+    } else if (!outbox_look_for_room(e->control, actor_key_destination(key))) {
+        timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
+        stat_add(e->control, STAT_timers_deferred, 1);
+    } else {
+        timer_fire_message(e, timer, key, now_ns);
+    }
+}
+
+static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t now_ns)
+{
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    if (timers_is_open(&e->segment, durable->arm_worker, durable->arm_count))
+        timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM1 */
+    else if (durable->claim_count != 0)
+        timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM2 */
+    else
+        timer_fire_one(e, timer, now_ns);
+}
+
+/* What was sent is carried to its receivers, as the control thread's sends are. */
+static void timer_fire_carry_out(struct worker *w)
+{
+    if (w->outbox.length == 0)
+        return;
+    POINT(outbox);
+    flush_from(w, 1);
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    outbox_reset(w);
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
+}
+
+bool timer_fire_due(struct engine *e, uint64_t now_ns)
+{
+    struct worker *w = e->control;
+    uint32_t n = 0;
+    pthread_mutex_lock(&e->timers.mutex);
+    timers_settle(e, TIMER_FIRES);
+    const struct timer_node *first;
+    while ((first = timer_heap_first(&e->timers.heap)) && first->due_ns <= now_ns &&
+           n++ < TIMER_FIRES && w->outbox.length < OUTBOX_FLUSH_BYTES &&
+           outbox_fits(w, ENVELOPE_SIZE_MAX))
+        timer_fire_look_at(e, first->timer, now_ns);
+    bool more = first && first->due_ns <= now_ns;
+    timers_set_clock(e);
+    pthread_mutex_unlock(&e->timers.mutex);
+    timer_fire_carry_out(w);
+    return more;
+}

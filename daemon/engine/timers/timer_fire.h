@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers that are due: the control thread sends their messages, as many as it may between two looks
+ * at what else there is to do.
+ *
+ * A timer whose receiver's queue is full waits, and is late, but not lost: it has been paid for
+ * when it was armed. One whose receiver, or owner, has ended goes with it, and is counted.
+ *
+ * Threads: the control thread. The rules are those of timers.h.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+
+enum {
+    TIMER_FIRES = 512,            /* of one look */
+    TIMER_DEFER_NS = 10000000,    /* of one whose receiver's queue is full */
+    TIMER_OPEN_MIN_NS = 200000,   /* of one whose turn goes on; then as long again as it is late */
+    TIMER_OPEN_MAX_NS = 64000000, /* ... at most so long */
+};
+
+/* All that is due at `now_ns`, or as much of it as one look takes: true, there is more. */
+bool timer_fire_due(struct engine *engine, uint64_t now_ns);

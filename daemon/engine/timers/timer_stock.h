@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers that are free, first in, first out: so that a timer's number comes again as late as can
+ * be, and its generations are spent evenly.
+ *
+ * Threads: under the mutex of the timers.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "daemon/engine/parts/timers.h"
+
+/* Of the numbers below `n_max`, all of which are fresh. 0, -ENOMEM. */
+int timer_stock_open(struct timer_stock *stock, uint32_t n_max);
+void timer_stock_close(struct timer_stock *stock);
+
+static inline void timer_stock_put(struct timer_stock *stock, uint32_t number)
+{
+    uint32_t at = stock->first + stock->n++;
+    stock->ring[at < stock->n_max ? at : at - stock->n_max] = number;
+}
+/* The one that was put first. False: there is none. */
+static inline bool timer_stock_pop(struct timer_stock *stock, uint32_t *ret_number)
+{
+    if (stock->n == 0)
+        return false;
+    *ret_number = stock->ring[stock->first];
+    stock->first = stock->first + 1 < stock->n_max ? stock->first + 1 : 0;
+    stock->n--;
+    return true;
+}
+/* The same, or one that was never used. */
+static inline bool timer_stock_take(struct timer_stock *stock, uint32_t *ret_number)
+{
+    if (timer_stock_pop(stock, ret_number))
+        return true;
+    if (stock->fresh == stock->n_max)
+        return false;
+    *ret_number = stock->fresh++;
+    return true;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/timers/timers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/timers/timer_heap.h"
+#include "daemon/engine/timers/timer_stock.h"
+
+int timers_open(struct engine *e)
+{
+    struct timers *t = &e->timers;
+    uint32_t n = e->segment.n_timers;
+    pthread_mutex_init(&t->mutex, NULL);
+    t->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (t->fd < 0)
+        return -errno;
+    if (n == 0)
+        return 0;
+    void *counts = mmap(NULL, e->config.actors_max * sizeof(*t->n_of), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (counts == MAP_FAILED)
+        return -ENOMEM;
+    t->n_of = counts;
+    int r = timer_heap_open(&t->heap, n);
+    if (r == 0)
+        r = timer_stock_open(&t->numbers, n);
+    if (r == 0)
+        r = timer_stock_open(&t->cancelled, n);
+    for (uint32_t class = 0; r == 0 && class < TIMER_CLASSES; class ++)
+        r = timer_stock_open(&t->places[class],
+                             (uint32_t)(e->segment.header->timer_bytes / TIMER_CLASS_BYTES(class)));
+    return r;
+}
+
+void timers_close(struct engine *e)
+{
+    struct timers *t = &e->timers;
+    timer_heap_close(&t->heap, e->segment.n_timers);
+    timer_stock_close(&t->numbers);
+    timer_stock_close(&t->cancelled);
+    for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
+        timer_stock_close(&t->places[class]);
+    if (t->n_of)
+        munmap(t->n_of, e->config.actors_max * sizeof(*t->n_of));
+    t->n_of = NULL;
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+}
+
+void timers_set_clock(struct engine *e)
+{
+    struct timers *t = &e->timers;
+    const struct timer_node *first = timer_heap_first(&t->heap);
+    uint64_t ns = first ? first->due_ns + (first->due_ns == 0) : 0;
+    if (ns == t->fd_ns)
+        return;
+    struct itimerspec when = { .it_value = { .tv_sec = (time_t)(ns / 1000000000),
+                                             .tv_nsec = (long)(ns % 1000000000) } };
+    t->fd_ns = ns;
+    (void)timerfd_settime(t->fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
+{
+    struct timers *t = &e->timers;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    t->n++;
+    t->n_of[actor_ref_slot(durable->owner)]++;
+    t->bytes += TIMER_CLASS_BYTES(durable->class);
+    timer_heap_add(&t->heap, (struct timer_node){
+                                 .due_ns = due_ns, .sequence = durable->sequence, .timer = timer });
+}
+
+void timers_end(struct engine *e, uint32_t timer)
+{
+    struct timers *t = &e->timers;
+    struct segment_timer *durable = &e->segment.timers[timer];
+    uint64_t ended = timer_word_ended(load_relaxed(&durable->word));
+    store_relaxed(&durable->word, ended);
+    crash_order(); /* timers.TM5 */
+    timer_heap_remove(&t->heap, timer);
+    timer_stock_put(&t->places[durable->class], durable->place);
+    if (timer_word_state(ended) == TIMER_FREE)
+        timer_stock_put(&t->numbers, timer);
+    t->bytes -= TIMER_CLASS_BYTES(durable->class);
+    t->n_of[actor_ref_slot(durable->owner)]--;
+    t->n--;
+}
+
+void timers_settle(struct engine *e, uint32_t n)
+{
+    struct timers *t = &e->timers;
+    uint32_t timer;
+    if (n > t->cancelled.n)
+        n = t->cancelled.n;
+    for (; n > 0 && timer_stock_pop(&t->cancelled, &timer); n--) {
+        const struct segment_timer *durable = &e->segment.timers[timer];
+        if (timers_is_open(&e->segment, durable->claim_worker, durable->claim_count))
+            timer_stock_put(&t->cancelled, timer);
+        else
+            timers_end(e, timer);
+    }
+}
+
+static uint32_t timers_class_of(uint64_t bytes)
+{
+    uint32_t class = 0;
+    while (TIMER_CLASS_BYTES(class) < bytes)
+        class ++;
+    return class;
+}
+
+/* A number and a place. One actor has at most half of what the others leave. */
+static bool timers_take(struct engine *e, actor_ref owner, uint32_t class, uint32_t *ret_timer,
+                        uint32_t *ret_place)
+{
+    struct timers *t = &e->timers;
+    uint32_t own = t->n ? t->n_of[actor_ref_slot(owner)] : 0;
+    if (own >= (e->segment.n_timers - (t->n - own) + 1) / 2 ||
+        t->bytes + TIMER_CLASS_BYTES(class) > e->segment.header->timer_bytes ||
+        !timer_stock_take(&t->numbers, ret_timer))
+        return false;
+    if (!timer_stock_take(&t->places[class], ret_place)) {
+        timer_stock_put(&t->numbers, *ret_timer);
+        return false;
+    }
+    if (t->numbers.fresh > load_relaxed(&e->segment.header->timers_high))
+        store_relaxed(&e->segment.header->timers_high, t->numbers.fresh); /* before it is used */
+    crash_order();
+    return true;
+}
+
+static void timers_write_message(struct envelope *at, const struct worker *w,
+                                 const struct timer_request *request)
+{
+    uint64_t length = envelope_prefix_bytes(PREFIX_KIND) + request->size;
+    uint64_t *words = envelope_words(at);
+    words[0] = request->to;
+    words[1] = w->ctx.self;
+    words[2] = request->meta | length << 16 | (uint64_t)PREFIX_KIND << 56;
+    ((uint64_t *)envelope_payload_behind(at, 0))[(length - 1) / 8] = 0; /* padding */
+    envelope_word_put(at, PREFIX_KIND, envelope_kind_timer(0));
+    if (request->size)
+        memcpy(envelope_payload(at), request->data, request->size);
+}
+
+/* timers.TM1: the word last. */
+static uint64_t timers_write(struct worker *w, const struct timer_request *request, uint32_t timer,
+                             uint32_t class, uint32_t place)
+{
+    struct engine *e = w->engine;
+    struct segment_timer *durable = &e->segment.timers[timer];
+    uint32_t generation = timer_word_generation(load_relaxed(&durable->word));
+    uint64_t word = timer_word(generation ? generation : 1, TIMER_LIVE);
+    durable->deadline_ns = clock_now_ns() + request->delay_ns;
+    durable->period_ns = request->period_ns;
+    durable->sequence = ++e->timers.sequence;
+    durable->owner = w->ctx.self;
+    durable->claim_count = 0;
+    durable->arm_worker = w->id;
+    durable->arm_count = w->actors.spawned_count = commit_count(w); /* nobody flips meanwhile */
+    durable->class = class;
+    durable->place = place;
+    durable->boot = load_relaxed(&e->segment.header->boots);
+    timers_write_message(segment_timer_message(&e->segment, durable), w, request);
+    crash_order();
+    store_release(&durable->word, word);
+    timers_count_in(e, timer, durable->deadline_ns);
+    return timer_id(&e->segment, timer);
+}
+
+static int timers_check(const struct engine *e, const struct timer_request *request)
+{
+    if (request->size > ODEON_PAYLOAD_MAX)
+        return -EMSGSIZE;
+    if (actor_ref_slot(request->to) >= e->config.actors_max ||
+        actor_ref_generation(request->to) == 0)
+        return -ESRCH;
+    if (request->delay_ns > TIMER_DELAY_MAX_NS || request->period_ns > TIMER_DELAY_MAX_NS ||
+        (request->period_ns && request->period_ns < TIMER_PERIOD_MIN_NS))
+        return -ERANGE;
+    return 0;
+}
+
+int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *ret_id)
+{
+    struct engine *e = w->engine;
+    uint32_t timer, place,
+        class = timers_class_of(envelope_size(envelope_prefix_bytes(PREFIX_KIND) + request->size));
+    int r = timers_check(e, request);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&e->timers.mutex);
+    timers_settle(e, TIMER_SETTLES);
+    if (timers_take(e, w->ctx.self, class, &timer, &place)) {
+        *ret_id = timers_write(w, request, timer, class, place);
+        if (e->timers.heap.place_of[timer] == 1) /* the first one */
+            timers_set_clock(e);
+    } else {
+        r = -EAGAIN;
+    }
+    pthread_mutex_unlock(&e->timers.mutex);
+    stat_add(w, r == 0 ? STAT_timers_armed : STAT_timers_refused, 1);
+    return r;
+}
+
+/* timers.TM2: the count last. */
+static int timers_claim(struct worker *w, uint64_t id)
+{
+    struct engine *e = w->engine;
+    uint32_t timer = (uint32_t)id;
+    if (timer >= e->segment.n_timers)
+        return -ENOENT;
+    struct segment_timer *durable = &e->segment.timers[timer];
+    if (load_relaxed(&durable->word) != timer_word((uint32_t)(id >> 32), TIMER_LIVE) ||
+        durable->claim_count != 0)
+        return -ENOENT;
+    if (durable->owner != w->ctx.self)
+        return -EPERM;
+    durable->claim_worker = w->id;
+    crash_order();
+    durable->claim_count = w->actors.spawned_count = commit_count(w);
+    timer_stock_put(&e->timers.cancelled, timer);
+    return 0;
+}
+
+int timers_cancel(struct worker *w, uint64_t id)
+{
+    struct engine *e = w->engine;
+    pthread_mutex_lock(&e->timers.mutex);
+    timers_settle(e, TIMER_SETTLES);
+    int r = timers_claim(w, id);
+    pthread_mutex_unlock(&e->timers.mutex);
+    if (r == 0)
+        stat_add(w, STAT_timers_cancelled, 1);
+    return r;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers: messages that are sent at their time. Arming and cancelling belong to the turn that does
+ * it, as spawning does; how one fires is timer_fire.h's, what recovery makes of them
+ * timer_recover.h's.
+ *
+ * A timer is an entry of a table of the segment; its message, a whole record, lies in a place of
+ * its size. What is free, and what is due next, is known to the process alone (parts/timers.h).
+ *
+ * Threads: arming and cancelling by whichever worker id runs the turn; the rest by the control
+ * thread. All of it under one mutex, with which nobody runs a handler, or waits.
+ *
+ * timers.TM1  A timer exists when the turn that armed it has been committed. Until then its tag is
+ *     its worker's count, and it does not fire [TIMER_OPEN]; recovery takes such a one away
+ *     [TIMER_NOTAG], before any count changes [TIMER_LATE].
+ * timers.TM2  A cancel is true with the commit of its turn, and void without it [TIMER_VOID]. Until
+ *     then the
+ *     timer waits, whatever its deadline is [TIMER_CLAIM]; behind it, it never fires.
+ * timers.TM3  What fires is one flip of the control thread: its message is sent, and its deadline
+ *     is the next one, or it has ended. The entry's words follow the flip [TIMER_EARLY]; whoever
+ *     finds the record stores them again [TIMER_NOREDO].
+ * timers.TM4  A timer belongs to one incarnation of its actor. One whose actor begins anew after a
+ *     crash does not fire; it has that actor initialised, unless something else has.
+ * timers.TM5  A number, and a message's place, are free only when the word that says so has been
+ *     stored: nobody's message is overwritten by another's.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/segment/slot.h"
+
+enum {
+    TIMER_SETTLES = 2, /* cancelled ones that each call looks after */
+};
+#define TIMER_DELAY_MAX_NS  (UINT64_C(100) * 365 * 86400 * 1000000000)
+#define TIMER_PERIOD_MIN_NS UINT64_C(100000)
+
+int timers_open(struct engine *engine);
+void timers_close(struct engine *engine);
+
+/* What is armed. */
+struct timer_request {
+    actor_ref to;
+    uint64_t meta; /* type and behaviour, as envelope_meta() without a length */
+    const void *data;
+    size_t size;
+    uint64_t delay_ns, period_ns;
+};
+/* Within a turn. -EMSGSIZE; -ESRCH: no actor can have this reference; -ERANGE: a time that cannot
+ * be; -EAGAIN: no room for another one, or not for this actor. */
+int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *ret_id);
+/* Within a turn. 0: with its commit the timer will not fire (again); -ENOENT: it has fired, been
+ * cancelled, or never was; -EPERM: another actor's. */
+int timers_cancel(struct worker *w, uint64_t id);
+
+static inline uint64_t timer_word(uint32_t generation, enum segment_timer_state state)
+{
+    return (uint64_t)generation << 32 | state;
+}
+static inline uint32_t timer_word_generation(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+static inline enum segment_timer_state timer_word_state(uint64_t word)
+{
+    return (enum segment_timer_state)(word & 0xff);
+}
+/* Of one that has ended: free for the next generation, or for nobody any more. */
+static inline uint64_t timer_word_ended(uint64_t word)
+{
+    uint32_t generation = timer_word_generation(word);
+    return generation == UINT32_MAX ? timer_word(generation, TIMER_SPENT)
+                                    : timer_word(generation + 1, TIMER_FREE);
+}
+static inline uint64_t timer_id(const struct segment *segment, uint32_t timer)
+{
+    return load_relaxed(&segment->timers[timer].word) >> 32 << 32 | timer;
+}
+
+/* The rest under the mutex. */
+
+/* Do these words name a turn that has not been committed? */
+static inline bool timers_is_open(const struct segment *segment, uint32_t worker, uint64_t count)
+{
+    return segment_count(&segment->workers[worker]) == count;
+}
+/* It is not there any more: a live one that nobody will look at again. */
+void timers_end(struct engine *engine, uint32_t timer);
+/* Cancelled ones whose turns have been committed go, up to `n` of them; those that are left wait
+ * behind others. */
+void timers_settle(struct engine *engine, uint32_t n);
+/* The descriptor becomes readable when the first one is due. */
+void timers_set_clock(struct engine *engine);
+/* A timer of the table that lives is known from now on: its place, its owner, its bytes. */
+void timers_count_in(struct engine *engine, uint32_t timer, uint64_t due_ns);

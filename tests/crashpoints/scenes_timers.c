@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers: armed and cancelled in turns, sent by the control thread. */
+#include "crash.h"
+#include "daemon/engine/timers/timer_fire.h"
+
+enum { ITEMS = 3 };
+
+static void setup_timers(struct life *life)
+{
+    struct clock_plan plan = {
+        .to = sink_make(life, 1), .row = 1, .cancelled_row = 2, .last = ITEMS
+    };
+    row_expect(0, ITEMS, 0, 0);
+    row_expect(1, ITEMS, 0, 0);
+    row_expect(2, 0, 0, 0);
+    actor_ref clock = cast_spawn(life->engine, CAST_CLOCK, 0, &plan, sizeof(plan));
+    life_quiesce(life);
+    ledger->actor[0] = clock;
+    cast_send(life->engine, clock, 0, ITEMS);
+}
+
+static void arm(struct life *life)
+{
+    life_run_queue(life, 0, 0);
+}
+
+/* They are armed, and none has been sent. */
+static void setup_armed(struct life *life)
+{
+    setup_timers(life);
+    arm(life);
+}
+
+static void fire(struct life *life)
+{
+    timer_fire_due(life->engine, UINT64_MAX / 2);
+}
+
+static void arm_and_fire(struct life *life)
+{
+    arm(life);
+    fire(life);
+    life_run_queue(life, 1, 1);
+}
+
+const struct scene scenes_timers[] = {
+    { "timers are armed and cancelled", setup_timers, NULL, arm, 1, true, NULL, false },
+    { "timers are sent", setup_armed, NULL, fire, 0, true, NULL, false },
+    { "timers from beginning to end", setup_timers, NULL, arm_and_fire, 1, true, NULL, false },
+    { .name = NULL },
+};

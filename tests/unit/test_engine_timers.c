@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers (timers.h): what is armed fires once its turn has been committed, what is cancelled does
+ * not, and both outlive the executor. Workers and control thread are this thread, so that what
+ * happens between two of them is the test's to say. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timer_heap.h"
+#include "daemon/engine/timers/timers.h"
+#include "engine_fixture.h"
+
+enum { TIMERS = 64, NOTES = 256, SECOND = 1000000000 };
+#define LONG_AFTER (clock_now_ns() + UINT64_C(3600) * SECOND)
+
+/* What the actor does with the next message that is no timer's. */
+enum act {
+    ACT_NOTHING,
+    ACT_ARM,         /* `n` of them, numbered, each a second after the other */
+    ACT_ARM_LOOK,    /* one, and looks at what is due within the turn */
+    ACT_ARM_DIE,     /* one, and dies in the turn */
+    ACT_CANCEL,      /* the last one */
+    ACT_CANCEL_LOOK, /* ... and looks at what is due within the turn */
+    ACT_CANCEL_DIE,  /* ... and dies in the turn */
+    ACT_END
+};
+struct orders {
+    enum act act;
+    uint32_t n;
+    uint64_t delay_ns, period_ns;
+    actor_ref to;
+    int result;
+    uint64_t id;
+};
+struct note {
+    uint64_t number, kind;
+};
+struct shared {
+    struct orders orders;
+    uint64_t n_notes, n_inits;
+    struct note notes[NOTES];
+};
+
+static struct engine_fixture f;
+static struct shared *shared;
+static uint16_t go_type, number_type;
+static uint32_t kept_type, plain_type;
+static actor_ref actor;
+
+static void run_queues(void)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
+            while (queue_has_work(&f.engine->segment.queues[q]) &&
+                   owner_take(&f.engine->sources[q], 0, 0)) {
+                mailbox_run(f.engine->workers[0], q, false);
+                again = true;
+            }
+    }
+}
+
+static void fire(uint64_t now_ns)
+{
+    while (timer_fire_due(f.engine, now_ns))
+        run_queues();
+    run_queues();
+}
+
+static void act_arm(struct engine_context *ctx, struct orders *o)
+{
+    for (uint64_t i = 0; i < (o->n ? o->n : 1); i++) {
+        const struct engine_timer_times times = { .delay_ns = o->delay_ns + i * SECOND,
+                                                  .period_ns = o->period_ns };
+        o->result = engine_ctx_send_after(ctx, o->to ? o->to : ctx->self, number_type, 1, &i,
+                                          sizeof(i), &times, &o->id);
+        if (o->result < 0)
+            break;
+    }
+}
+
+static int on_go(void *self, const void *message, struct engine_context *ctx)
+{
+    struct orders *o = &shared->orders;
+
+    (void)self, (void)message;
+    assert_int_equal(ctx->kind, 0);
+    if (o->act >= ACT_ARM && o->act <= ACT_ARM_DIE)
+        act_arm(ctx, o);
+    if (o->act >= ACT_CANCEL && o->act <= ACT_CANCEL_DIE)
+        o->result = engine_ctx_timer_cancel(ctx, o->id);
+    if (o->act == ACT_ARM_LOOK || o->act == ACT_CANCEL_LOOK)
+        timer_fire_due(f.engine, LONG_AFTER);
+    if (o->act == ACT_ARM_DIE || o->act == ACT_CANCEL_DIE)
+        raise(SIGKILL);
+    return o->act == ACT_END ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+}
+
+static int on_number(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    struct note *note = &shared->notes[shared->n_notes++ % NOTES];
+    memcpy(&note->number, message, sizeof(note->number));
+    note->kind = ctx->kind;
+    return ALLOCATION_NODELETE;
+}
+
+static int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)self, (void)args, (void)size, (void)ctx;
+    shared->n_inits++;
+    return 0;
+}
+
+static void register_types(void)
+{
+    static struct engine_behaviour behaviours[2];
+    struct engine_actor_type_info info = { .name = "kept",
+                                           .plugin = "test",
+                                           .version = 1,
+                                           .state_size = 8,
+                                           .restart = RESTART_KEEP,
+                                           .n_behaviours = 2,
+                                           .behaviours = behaviours,
+                                           .init = on_init };
+    go_type = engine_fixture_message(&f, "go", 0, false);
+    number_type = engine_fixture_message(&f, "number", 8, false);
+    behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
+    behaviours[1] = (struct engine_behaviour){ number_type, 8, 0, on_number };
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &kept_type), 0);
+    info.name = "plain";
+    info.restart = RESTART_INIT;
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &plain_type), 0);
+}
+
+static int setup(void **state)
+{
+    struct engine_config config = engine_fixture_config(1, 1);
+
+    (void)state;
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    config.stealing = STEAL_NONE;
+    config.durable_bytes = 64;
+    config.timers_max = TIMERS;
+    config.timer_bytes = 1 << 20;
+    engine_fixture_open(&f, config);
+    register_types();
+    actor = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    run_queues();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    engine_fixture_close(&f);
+    munmap(shared, sizeof(*shared));
+    return 0;
+}
+
+static void order_of(actor_ref who, struct orders orders)
+{
+    orders.id = orders.id ? orders.id : shared->orders.id;
+    shared->orders = orders;
+    assert_int_equal(engine_actor_send(f.engine, who, go_type, NULL, 0), 0);
+    run_queues();
+}
+
+static void order(struct orders orders)
+{
+    order_of(actor, orders);
+}
+
+/* Another executor, which finds what this one has left, wherever it was. */
+static void restart(void)
+{
+    struct engine_recovery report;
+
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    register_types();
+}
+
+/* A process of its own carries the order out, and does not survive it. */
+static void order_that_kills(struct orders orders)
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        order(orders);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    restart();
+}
+
+static void assert_numbers(uint64_t n)
+{
+    assert_int_equal(shared->n_notes, n);
+    for (uint64_t i = 0; i < n; i++) {
+        assert_int_equal(shared->notes[i].number, i);
+        assert_int_equal(shared->notes[i].kind >> 56, KIND_TIMER);
+    }
+}
+
+static void test_fires_once_and_in_order(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .n = 10, .delay_ns = 1800ul * SECOND });
+    assert_int_equal(shared->orders.result, 0);
+    assert_int_equal(engine_timers_count(f.engine), 10);
+    fire(clock_now_ns());
+    assert_int_equal(shared->n_notes, 0);
+    fire(LONG_AFTER);
+    fire(LONG_AFTER);
+    assert_numbers(10);
+    assert_int_equal(engine_timers_count(f.engine), 0);
+}
+
+/* Those of one deadline come in the order in which they were armed; `past` times are due at
+ * once. */
+static void test_equal_deadlines(void **state)
+{
+    struct timer_heap heap = { 0 };
+    uint64_t last = 0;
+
+    (void)state;
+    assert_int_equal(timer_heap_open(&heap, 1000), 0);
+    for (uint32_t i = 0; i < 1000; i++)
+        timer_heap_add(
+            &heap, (struct timer_node){ .due_ns = i * 7919 % 10, .sequence = i + 1, .timer = i });
+    for (uint32_t i = 0; i < 1000; i += 3)
+        timer_heap_remove(&heap, i);
+    for (uint32_t i = 1; i < 1000; i += 3)
+        timer_heap_move(&heap, i, 5);
+    while (timer_heap_first(&heap)) {
+        struct timer_node node = *timer_heap_first(&heap);
+
+        assert_true(node.due_ns * 10000 + node.sequence > last);
+        last = node.due_ns * 10000 + node.sequence;
+        timer_heap_remove(&heap, node.timer);
+    }
+    timer_heap_close(&heap, 1000);
+}
+
+/* timers.TM1 */
+static void test_not_before_its_turn_has_been_committed(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM_LOOK });
+    assert_int_equal(shared->orders.result, 0);
+    assert_int_equal(shared->n_notes, 0);
+    fire(LONG_AFTER + TIMER_OPEN_MAX_NS);
+    assert_numbers(1);
+}
+
+static void test_a_turn_that_died_has_armed_nothing(void **state)
+{
+    (void)state;
+    order_that_kills((struct orders){ .act = ACT_ARM_DIE });
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    shared->orders.act = ACT_NOTHING;
+    fire(LONG_AFTER);
+    assert_int_equal(shared->n_notes, 0);
+}
+
+/* timers.TM2 */
+static void test_cancelled(void **state)
+{
+    uint64_t id;
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND });
+    id = shared->orders.id;
+    order((struct orders){ .act = ACT_CANCEL_LOOK });
+    assert_int_equal(shared->orders.result, 0);
+    fire(LONG_AFTER);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    order((struct orders){ .act = ACT_CANCEL });
+    assert_int_equal(shared->orders.result, -ENOENT);
+    /* its number is another's by now, or nobody's */
+    order((struct orders){ .act = ACT_ARM, .n = TIMERS / 2, .delay_ns = SECOND });
+    order((struct orders){ .act = ACT_CANCEL, .id = id });
+    assert_int_equal(shared->orders.result, -ENOENT);
+    order((struct orders){ .act = ACT_CANCEL, .id = UINT64_MAX });
+    assert_int_equal(shared->orders.result, -ENOENT);
+}
+
+static void test_a_turn_that_died_has_cancelled_nothing(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 3600ul * SECOND });
+    order_that_kills((struct orders){ .act = ACT_CANCEL_DIE });
+    assert_int_equal(engine_timers_count(f.engine), 1);
+    shared->orders.act = ACT_NOTHING;
+    fire(LONG_AFTER + 3600ul * SECOND);
+    assert_numbers(1);
+}
+
+static void test_another_ones_is_not_cancelled(void **state)
+{
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND });
+    order_of(other, (struct orders){ .act = ACT_CANCEL });
+    assert_int_equal(shared->orders.result, -EPERM);
+    fire(LONG_AFTER);
+    assert_numbers(1);
+}
+
+/* What is armed and cancelled again and again takes the place of a few. */
+static void test_cancelled_ones_make_room(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 20 * TIMERS; i++) {
+        order((struct orders){ .act = ACT_ARM, .delay_ns = 3600ul * SECOND });
+        assert_int_equal(shared->orders.result, 0);
+        order((struct orders){ .act = ACT_CANCEL });
+        assert_int_equal(shared->orders.result, 0);
+    }
+    assert_in_range(engine_timers_count(f.engine), 0, 2);
+}
+
+/* Missed times are counted with the next message, and not made up for. */
+static void test_periods(void **state)
+{
+    struct engine_timer_view view;
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
+    assert_int_equal(engine_timer_next(f.engine, 0, &view), 0);
+    assert_int_equal(view.period_ns, SECOND);
+    uint64_t now = view.deadline_ns - SECOND;
+    for (uint64_t i = 1; i <= 5; i++)
+        fire(now + i * SECOND + SECOND / 2);
+    assert_int_equal(shared->n_notes, 5);
+    fire(now + 15ul * SECOND + SECOND / 2);
+    assert_int_equal(shared->n_notes, 6);
+    assert_int_equal(shared->notes[5].kind & UINT32_MAX, 9);
+    order((struct orders){ .act = ACT_CANCEL });
+    assert_int_equal(shared->orders.result, 0);
+    fire(LONG_AFTER);
+    assert_int_equal(shared->n_notes, 6);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_missed), 9);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = TIMER_DELAY_MAX_NS + 1 });
+    assert_int_equal(shared->orders.result, -ERANGE);
+    order((struct orders){ .act = ACT_ARM, .period_ns = TIMER_PERIOD_MIN_NS - 1 });
+    assert_int_equal(shared->orders.result, -ERANGE);
+    order((struct orders){ .act = ACT_ARM, .to = actor_ref_make(5000, 0) });
+    assert_int_equal(shared->orders.result, -ESRCH);
+    /* one has at most half of what the others leave */
+    order((struct orders){ .act = ACT_ARM, .n = TIMERS, .delay_ns = SECOND });
+    assert_int_equal(shared->orders.result, -EAGAIN);
+    assert_int_equal(engine_timers_count(f.engine), TIMERS / 2);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_refused), 1);
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    order_of(other, (struct orders){ .act = ACT_ARM, .n = TIMERS, .delay_ns = SECOND });
+    assert_int_equal(engine_timers_count(f.engine), TIMERS / 2 + TIMERS / 4);
+}
+
+static void test_who_has_ended_is_sent_nothing(void **state)
+{
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .to = other });
+    order_of(other, (struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .to = actor });
+    order_of(other, (struct orders){ .act = ACT_END });
+    fire(LONG_AFTER);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_dropped), 2);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
+}
+
+/* Kept actors' timers go on, in their order, with the next executor; what is armed then comes
+ * behind them. */
+static void test_over_a_restart(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .n = 10, .delay_ns = 1800ul * SECOND });
+    restart();
+    assert_int_equal(engine_timers_count(f.engine), 10);
+    order((struct orders){ .act = ACT_CANCEL });
+    assert_int_equal(shared->orders.result, 0);
+    restart();
+    fire(LONG_AFTER);
+    assert_numbers(9);
+    restart();
+    fire(LONG_AFTER);
+    assert_numbers(9);
+}
+
+/* timers.TM4: not kept, it begins anew, at once; its timers do not come. */
+static void test_of_a_life_that_is_over(void **state)
+{
+    (void)state;
+    actor = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    order((struct orders){ .act = ACT_ARM, .n = 3, .delay_ns = 1800ul * SECOND });
+    assert_int_equal(shared->n_inits, 2);
+    restart();
+    fire(clock_now_ns());
+    assert_int_equal(shared->n_inits, 3);
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    fire(LONG_AFTER);
+    assert_int_equal(shared->n_notes, 0);
+}
+
+/* One whose receiver's queue is full is late, and not lost. */
+static void test_a_full_queue(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND });
+    uint64_t limit = f.engine->segment.header->limit_bytes, now = LONG_AFTER;
+    f.engine->segment.header->limit_bytes = 0;
+    shared->orders.act = ACT_NOTHING;
+    assert_int_equal(engine_actor_send(f.engine, actor, go_type, NULL, 0), 0);
+    timer_fire_due(f.engine, now);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_deferred), 1);
+    f.engine->segment.header->limit_bytes = limit;
+    run_queues();
+    assert_int_equal(shared->n_notes, 0);
+    fire(now + TIMER_DEFER_NS);
+    assert_numbers(1);
+}
+
+#define TIMER_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TIMER_TEST(test_fires_once_and_in_order),
+        cmocka_unit_test(test_equal_deadlines),
+        TIMER_TEST(test_not_before_its_turn_has_been_committed),
+        TIMER_TEST(test_a_turn_that_died_has_armed_nothing),
+        TIMER_TEST(test_cancelled),
+        TIMER_TEST(test_a_turn_that_died_has_cancelled_nothing),
+        TIMER_TEST(test_another_ones_is_not_cancelled),
+        TIMER_TEST(test_cancelled_ones_make_room),
+        TIMER_TEST(test_periods),
+        TIMER_TEST(test_bounds),
+        TIMER_TEST(test_who_has_ended_is_sent_nothing),
+        TIMER_TEST(test_over_a_restart),
+        TIMER_TEST(test_of_a_life_that_is_over),
+        TIMER_TEST(test_a_full_queue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
