@@ -134,8 +134,17 @@ static inline uint64_t envelope_correlation(const struct envelope *e)
     return word ? *word : 0;
 }
 
-/* The word of PREFIX_KIND: {what : 8, unused : 24, of it : 32}. */
-enum envelope_kind { KIND_NONE, KIND_TIMER };
+/* The word of PREFIX_ACCEPTED: {stamp : 56, hops : 8}. A stamp of 0: nobody took one. Hops: so
+ * often has a receiver passed it on. */
+static inline unsigned envelope_hops(const struct envelope *e)
+{
+    const uint64_t *word = envelope_word(e, PREFIX_ACCEPTED);
+    return word ? (unsigned)(*word & 0xff) : 0;
+}
+
+/* The word of PREFIX_KIND: {what : 8, unused : 24, of it : 32}. KIND_ANSWER is in no record, but in
+ * the context of what answers a question (ENVELOPE_REPLY). */
+enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER };
 /* Of what a timer has sent; `missed`: so many of its times went by before it could. */
 static inline uint64_t envelope_kind_timer(uint64_t missed)
 {
@@ -150,7 +159,10 @@ enum message_type_system {
     MESSAGE_TYPE_POISON_DESTROY = 3,
     MESSAGE_TYPE_POISON_FINISHED = 4,
     MESSAGE_TYPE_REFUSAL = 5, /* to a port: a posted record was refused; payload struct refusal */
-    MESSAGE_TYPE_FIRST_USER = 16,
+    MESSAGE_TYPE_FIRST_USER = 16, /* from here on they have an entry in the table of types */
+    /* the service's own word for a question that stays without an answer: struct no_answer */
+    MESSAGE_TYPE_NO_ANSWER = 16,
+    MESSAGE_TYPE_FIRST_PLAIN = 17, /* these anybody may send */
 };
 
 /* Why a record ended otherwise than in a handler.  Texts: envelope_reason_name(). */
@@ -171,6 +183,7 @@ enum envelope_reason {
     REASON_SUSPECTED,       /* it was running at as many unexplained deaths as are allowed */
     REASON_USER_SLOW,       /* what waits for the sender's user takes as long as it may:
                                quota-waiting-ms */
+    REASON_DEADLINE,        /* the asker waited for its answer as long as it wanted to */
     REASON_N,
 };
 
@@ -192,6 +205,7 @@ static inline const char *envelope_reason_name(unsigned reason)
         [REASON_MEMORY_FULL] = "memory-full",
         [REASON_SUSPECTED] = "suspected",
         [REASON_USER_SLOW] = "user-slow",
+        [REASON_DEADLINE] = "deadline",
     };
     return reason < REASON_N ? names[reason] : "unknown";
 }
@@ -206,3 +220,13 @@ struct refusal {
     uint32_t reserved;
 };
 static_assert(sizeof(struct refusal) == 24, "layout of a refusal");
+
+/* Payload of MESSAGE_TYPE_NO_ANSWER, and the text that describes it. */
+struct no_answer {
+    uint64_t token;
+    uint32_t reason;
+    uint32_t reserved;
+};
+static_assert(sizeof(struct no_answer) == 16, "layout of what no answer is");
+#define NO_ANSWER_NAME   "odeon_no_answer"
+#define NO_ANSWER_FIELDS "{ uint64_t token; uint32_t reason; uint32_t reserved; }"

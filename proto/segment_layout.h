@@ -32,8 +32,8 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-/* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers. */
-#define SEGMENT_VERSION           7
+/* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers, 7 no questions. */
+#define SEGMENT_VERSION           8
 #define SEGMENT_VERSION_TIMERLESS 6
 #define SEGMENT_VERSION_LAYOUT    2 /* what people call it */
 
@@ -75,6 +75,8 @@ struct segment_header {
     _Atomic uint32_t slots_high;  /* no slot from here on was ever used; raised before one is */
     _Atomic uint32_t timers_high; /* the same of timers */
     uint32_t reserved;
+    /* what actors keep of a question that they answer later is signed with it; made once */
+    uint64_t answer_key[2];
 };
 
 /* Ids of queues, and of destinations of records:

@@ -298,6 +298,21 @@ int odeon_port_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t t
     return post(port, to, type, POST_CORRELATED, correlation, data, size);
 }
 
+int odeon_port_answer(struct odeon_port *port, const struct odeon_delivery *question, uint32_t type,
+                      const void *data, size_t size)
+{
+    int result = post_check_data(port, data, size);
+
+    if (result < 0)
+        return result;
+    if (!question || question->correlation == 0 || question->flags & 1 ||
+        question->type == MESSAGE_TYPE_REFUSAL)
+        return error_set_literal(-EINVAL, "this delivery asks nothing: no actor waits for an "
+                                          "answer to it");
+    return post(port, question->from, type, POST_CORRELATED | POST_REPLY, question->correlation,
+                data, size);
+}
+
 int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                            size_t size)
 {

@@ -7,6 +7,7 @@
 /* How a record is posted: flags of its header, and above them the bits of its prefix. */
 enum port_how {
     POST_URGENT = ENVELOPE_URGENT,
+    POST_REPLY = ENVELOPE_REPLY,
     POST_CORRELATED = PREFIX_CORRELATION << 8,
 };
 

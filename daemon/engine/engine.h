@@ -76,7 +76,8 @@ struct engine_context {
     uint32_t reserved_end;
     const void *inline_block; /* engine_config's */
     uint64_t kind;            /* the envelope's word of PREFIX_KIND, 0: none */
-    uint64_t reserved_words[7];
+    uint64_t hops;            /* so often has the message been passed on */
+    uint64_t reserved_words[6];
 };
 
 enum engine_allocation {
@@ -156,10 +157,11 @@ struct engine_config {
     /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are
      * none */
     uint64_t durable_bytes;
-    uint32_t timers_max;  /* timers that are armed at a time; 0: there are none */
-    uint64_t timer_bytes; /* of their messages together */
-    uint32_t throughput;  /* messages of a bounded gulp */
-    uint64_t names_seed;  /* nobody's guess: where names of actors are kept (name_index.h) */
+    uint32_t timers_max;    /* timers that are armed at a time; 0: there are none */
+    uint64_t timer_bytes;   /* of their messages together */
+    uint32_t throughput;    /* messages of a bounded gulp */
+    uint64_t names_seed;    /* nobody's guess: where names of actors are kept (name_index.h) */
+    uint64_t answer_key[2]; /* the same: of a new segment, for life (answer.h) */
     uint32_t attempts_max;
     uint32_t suspect_deaths; /* unexplained deaths that make a message a dead letter; 0: never */
     bool death_explained;    /* of the executor before this one: no message is suspected of it */
@@ -644,6 +646,32 @@ int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t typ
 int engine_ctx_timer_cancel(struct engine_context *ctx, uint64_t id);
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size,
                      const void *tail, size_t tail_size);
+/* A payload: its struct up to the tail, and the tail. */
+struct engine_pieces {
+    const void *head, *tail;
+    size_t head_size, tail_size;
+};
+/* What answers the running message in another turn: a plain value. -ENOTCONN: it had no sender. */
+struct engine_promise {
+    uint64_t words[3];
+};
+int engine_ctx_reply_later(struct engine_context *ctx, struct engine_promise *ret_promise);
+/* -EPERM: no such value was given to anybody; -ESTALE: the question is over. */
+int engine_ctx_answer(struct engine_context *ctx, const struct engine_promise *promise,
+                      uint32_t type, const struct engine_pieces *pieces);
+/* As engine_ctx_send; one answer comes back, or MESSAGE_TYPE_NO_ANSWER: at the latest after
+ * `timeout_ns` (0: 30 s). *ret_token, never 0, is in either's context as its correlation id.
+ * -EOPNOTSUPP: this actor does not accept
+ * MESSAGE_TYPE_NO_ANSWER; -EAGAIN, -ERANGE, -EPERM as engine_ctx_send_after. */
+int engine_ctx_ask(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
+                   const struct engine_pieces *pieces, uint64_t timeout_ns, uint64_t *ret_token);
+/* 0: no outcome comes, once this behaviour has returned; -ENOENT: one has come, or it was
+ * withdrawn, or there is no such question; -EPERM: another actor's. */
+int engine_ctx_ask_cancel(struct engine_context *ctx, uint64_t token);
+/* The running message, whose payload is `message`, to another receiver, with its sender and
+ * correlation id. -ELOOP: it has been passed on ENGINE_HOPS_MAX times; -EPERM: there is none. */
+enum { ENGINE_HOPS_MAX = 64 };
+int engine_ctx_forward(struct engine_context *ctx, actor_ref to, const void *message);
 /* As engine_actor_spawn_placed; -ESRCH: no such type. */
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
                      actor_ref *ret_ref);

@@ -13,19 +13,10 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/timers/timers.h"
-
-/* 1: to be appended all the same; 0: dropped; negative: refused. */
-static int engine_context_send_at_limit(struct worker *w, actor_ref to, uint64_t meta,
-                                        uint32_t destination, uint64_t size)
-{
-    if (outbox_fits(w, size))
-        return overflow_send(w, to, (uint16_t)meta, destination);
-    w->place.n_failed++;
-    return -ENOBUFS;
-}
 
 static inline struct envelope *engine_context_send_begin(struct worker *w, struct envelope *at,
                                                          actor_ref to, uint64_t meta)
@@ -37,80 +28,19 @@ static inline struct envelope *engine_context_send_begin(struct worker *w, struc
     return at;
 }
 
-/* A dead letter at once, whatever waits anywhere: a queue that would only pass it on can be full.
- * Its sender is an actor, and is sent no refusal. */
-static struct envelope *engine_context_send_to_nobody(struct worker *w, actor_ref to, uint64_t meta,
-                                                      uint64_t size, int *ret_error)
-{
-    if (!outbox_fits(w, size)) {
-        w->place.n_failed++;
-        *ret_error = -ENOBUFS;
-        return NULL;
-    }
-    struct envelope *out = engine_context_send_begin(
-        w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
-    out->behaviour = REASON_NO_SUCH_ACTOR;
-    stat_add(w, STAT_dead_letters, 1);
-    return out;
-}
-
-/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0
- * if it is dropped. */
-static struct envelope *engine_context_send_place(struct worker *w, actor_ref to, uint64_t meta,
-                                                  uint64_t size, int *ret_error)
-{
-    uint32_t slot = actor_ref_slot(to);
-    struct engine *e = w->engine;
-    if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0)) {
-        *ret_error = -ESRCH;
-        return NULL;
-    }
-    uint32_t destination = actor_key_destination(load_relaxed(&e->actors.table[slot].key));
-    if (unlikely(destination == NO_DESTINATION))
-        return engine_context_send_to_nobody(w, to, meta, size, ret_error);
-    if (unlikely(!place_has_room(w, destination, size)) &&
-        (*ret_error = engine_context_send_at_limit(w, to, meta, destination, size)) <= 0)
-        return NULL;
-    return engine_context_send_begin(w, place_record(w, destination, size), to, meta);
-}
-
-/* The general form: a correlation id in front, a tail behind. */
-static int engine_context_send_pieces(struct worker *w, actor_ref to, uint64_t meta,
-                                      uint64_t correlation, const void *head, size_t head_size,
-                                      const void *tail, size_t tail_size)
-{
-    if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
-        return -EMSGSIZE;
-    unsigned prefix = correlation ? PREFIX_CORRELATION : 0;
-    size_t length = envelope_prefix_bytes(prefix) + head_size + tail_size;
-    int r = 0;
-    struct envelope *out =
-        engine_context_send_place(w, to, meta | length << 16, envelope_size(length), &r);
-    if (unlikely(!out))
-        return r;
-    if (length) /* padding carries nothing of what lay here before */
-        ((uint64_t *)envelope_payload_behind(out, 0))[(length - 1) / 8] = 0;
-    if (correlation) {
-        out->flags = ENVELOPE_REPLY;
-        out->prefix = (uint8_t)prefix;
-        envelope_word_put(out, PREFIX_CORRELATION, correlation);
-    }
-    uint8_t *payload = envelope_payload_behind(out, prefix);
-    if (head_size)
-        memcpy(payload, head, head_size);
-    if (tail_size)
-        memcpy(payload + head_size, tail, tail_size);
-    return 0;
-}
-
 static __attribute__((noinline)) int engine_context_send_otherwise(struct engine_context *ctx,
                                                                    actor_ref to, uint32_t type,
                                                                    uint32_t behaviour,
                                                                    const void *data, size_t size)
 {
-    return engine_context_send_pieces(worker_of_context(ctx), to,
-                                      envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data,
-                                      size, NULL, 0);
+    return compose_send(worker_of_context(ctx),
+                        &(const struct compose){
+                            .to = to,
+                            .from = ctx->self,
+                            .meta = envelope_meta((uint16_t)type, 0, behaviour & 0xff),
+                            .head = data,
+                            .head_size = size,
+                        });
 }
 
 /* Where a small record goes that does not go behind the batch: into the outbox. False: it is not as
@@ -265,9 +195,16 @@ int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type
                          uint32_t behaviour, const void *head, size_t head_size, const void *tail,
                          size_t tail_size)
 {
-    return engine_context_send_pieces(worker_of_context(ctx), to,
-                                      envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head,
-                                      head_size, tail, tail_size);
+    return compose_send(worker_of_context(ctx),
+                        &(const struct compose){
+                            .to = to,
+                            .from = ctx->self,
+                            .meta = envelope_meta((uint16_t)type, 0, behaviour & 0xff),
+                            .head = head,
+                            .head_size = head_size,
+                            .tail = tail,
+                            .tail_size = tail_size,
+                        });
 }
 
 int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type,
@@ -289,7 +226,7 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
         place_newborn_settle(w);
     uint64_t bytes = envelope_size(size);
     if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
-        int r = engine_context_send_at_limit(w, to, type, destination, bytes);
+        int r = compose_at_limit(w, to, type, destination, bytes);
         if (r <= 0)
             return r;
     }
@@ -303,16 +240,6 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     w->outbox.sent_urgent += bytes;
     store_relaxed(&w->outbox.wanted, 0); /* it is flushed behind this message */
     return 0;
-}
-
-int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size,
-                     const void *tail, size_t tail_size)
-{
-    if (ctx->sender == 0)
-        return -ENOTCONN;
-    return engine_context_send_pieces(worker_of_context(ctx), ctx->sender,
-                                      envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE),
-                                      ctx->correlation, head, head_size, tail, tail_size);
 }
 
 int engine_ctx_spawn_plain(struct engine_context *ctx, uint32_t type,

@@ -23,6 +23,7 @@
 static_assert(sizeof(struct odeon_context) == sizeof(struct engine_context),
               "a plugin's context is the engine's");
 SAME_FIELD(host, host);
+SAME_FIELD(hops, hops);
 SAME_FIELD(self, self);
 SAME_FIELD(sender, sender);
 SAME_FIELD(message_size, message_size);
@@ -38,6 +39,7 @@ static_assert(ODEON_REF_SLOT_BITS == (int)ACTOR_REF_SLOT_BITS &&
                   ODEON_EXECUTOR == (unsigned)ACTOR_REF_EXECUTOR &&
                   ODEON_REF_SLOT_BITS + ODEON_REF_EXECUTOR_BITS == 32,
               "references");
+static_assert(sizeof(struct odeon_promise) == sizeof(struct engine_promise), "promises");
 /* Constants that plugins pass and the engine understands. */
 static_assert(ODEON_NODELETE == (int)ALLOCATION_NODELETE &&
                   ODEON_DELETE == (int)ALLOCATION_DELETE &&
@@ -251,6 +253,54 @@ static int host_timer_cancel(struct odeon_context *ctx, odeon_timer timer)
     return engine_ctx_timer_cancel(host_engine_ctx(ctx), timer);
 }
 
+static int host_ask(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                    const void *data, size_t size, uint64_t timeout_ns, uint64_t *ret_token)
+{
+    const struct engine_pieces pieces = { .head = data, .head_size = size };
+
+    if (!ret_token || (size > 0 && !data))
+        return -EINVAL;
+    return engine_ctx_ask(host_engine_ctx(ctx), to, type, behaviour, &pieces, timeout_ns,
+                          ret_token);
+}
+
+static int host_ask_cancel(struct odeon_context *ctx, uint64_t token)
+{
+    return engine_ctx_ask_cancel(host_engine_ctx(ctx), token);
+}
+
+static int host_reply_later(struct odeon_context *ctx, struct odeon_promise *ret_promise)
+{
+    struct engine_promise promise;
+    int r;
+
+    if (!ret_promise)
+        return -EINVAL;
+    r = engine_ctx_reply_later(host_engine_ctx(ctx), &promise);
+    if (r == 0)
+        memcpy(ret_promise, &promise, sizeof(*ret_promise));
+    return r;
+}
+
+static int host_answer(struct odeon_context *ctx, const struct odeon_promise *promise,
+                       uint32_t type, const void *data, size_t size)
+{
+    const struct engine_pieces pieces = { .head = data, .head_size = size };
+    struct engine_promise read;
+
+    if (!promise || (size > 0 && !data))
+        return -EINVAL;
+    memcpy(&read, promise, sizeof(read));
+    return engine_ctx_answer(host_engine_ctx(ctx), &read, type, &pieces);
+}
+
+static int host_forward(struct odeon_context *ctx, odeon_ref to, const void *message)
+{
+    if (!message && ctx->message_size > 0)
+        return -EINVAL;
+    return engine_ctx_forward(host_engine_ctx(ctx), to, message);
+}
+
 static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref)
 {
     if (!name || !ret_ref)
@@ -360,6 +410,11 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .send_urgent = direct_send_urgent.host,
         .send_after = host_send_after,
         .timer_cancel = host_timer_cancel,
+        .ask = host_ask,
+        .ask_cancel = host_ask_cancel,
+        .reply_later = host_reply_later,
+        .answer = host_answer,
+        .forward = host_forward,
     };
     r = message_pool_new(n_workers, &host->pool);
     if (r < 0) {

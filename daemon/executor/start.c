@@ -145,12 +145,15 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
     return 0;
 }
 
-static void start_config(struct executor *executor, struct engine_config *ret_config)
+static int start_config(struct executor *executor, struct engine_config *ret_config)
 {
     /* the engine makes copies */
     const struct topology_plan *plan = topology_get_plan(executor->topology);
 
     settings_get_config(&executor->settings, ret_config);
+    if (getrandom(ret_config->answer_key, sizeof(ret_config->answer_key), 0) !=
+        sizeof(ret_config->answer_key))
+        return -errno;
     /* to be freed behind that; without memory for it nodes tell how far it is */
     ret_config->distances = topology_make_distances(executor->topology);
     ret_config->cpus = plan->cpus;
@@ -164,6 +167,7 @@ static void start_config(struct executor *executor, struct engine_config *ret_co
     ret_config->is_handler = backtrace_is_plugin;
     if (getrandom(&ret_config->names_seed, sizeof(ret_config->names_seed), 0) < 0)
         ret_config->names_seed = uv_hrtime();
+    return 0;
 }
 
 /* The engine writes workers' counters; the header's number of plugins is ours. */
@@ -271,7 +275,9 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (r < 0)
         return explain_set(explain, r, "no memory for %" PRIu64 " workers",
                            executor->settings.workers_max);
-    start_config(executor, &config);
+    r = start_config(executor, &config);
+    if (r < 0)
+        return explain_set(explain, r, "no random numbers can be had: %s", strerror(-r));
     config.death_explained = start->death_explained;
     check("executor.X2", start_has_lock(segment_fd));
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);

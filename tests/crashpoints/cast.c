@@ -229,6 +229,72 @@ static int on_item_clock(void *self, const void *message, struct engine_context 
     return ALLOCATION_NODELETE;
 }
 
+struct asker {
+    struct asker_plan plan;
+    uint64_t last, told, token[ASKER_ITEMS];
+};
+
+static int asker_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct asker *asker = self;
+    (void)ctx;
+    if (size != sizeof(asker->plan) || asker->last)
+        fail("an asker begins with %zu bytes, at %llu", size, (unsigned long long)asker->last);
+    memcpy(&asker->plan, args, size);
+    return 0;
+}
+
+static uint64_t asker_ask(struct engine_context *ctx, actor_ref to, uint32_t row, uint32_t number)
+{
+    struct item item = { .row = row, .number = number };
+    const struct engine_pieces pieces = { .head = &item, .head_size = sizeof(item) };
+    uint64_t token = 0;
+    must("ask", engine_ctx_ask(ctx, to, item_type, 0, &pieces, 1, &token));
+    return token;
+}
+
+static int on_item_asker(void *self, const void *message, struct engine_context *ctx)
+{
+    struct asker *asker = self;
+    struct item item = item_note(message, ctx);
+    if (ctx->kind >> 56 == KIND_ANSWER)
+        return ALLOCATION_NODELETE;
+    if (asker->last + 1 != item.number || item.number > ASKER_ITEMS)
+        fail("an asker gets %u behind %llu", item.number, (unsigned long long)asker->last);
+    asker->last = item.number;
+    asker_ask(ctx, asker->plan.echo, asker->plan.row, item.number);
+    asker->token[item.number - 1] =
+        asker_ask(ctx, asker->plan.silent, asker->plan.silent_row, item.number);
+    return ALLOCATION_NODELETE;
+}
+
+/* Deadlines are in the order of the questions. */
+static int on_no_answer_asker(void *self, const void *message, struct engine_context *ctx)
+{
+    struct asker *asker = self;
+    struct no_answer no_answer;
+    memcpy(&no_answer, message, sizeof(no_answer));
+    if (no_answer.reason != REASON_DEADLINE || no_answer.token != ctx->correlation ||
+        ctx->kind >> 56 != KIND_ANSWER)
+        fail("reason %u of question %llx", no_answer.reason, (unsigned long long)no_answer.token);
+    if (asker->told == ASKER_ITEMS || asker->token[asker->told] != no_answer.token)
+        fail("a question that was answered, or never asked, has no answer: %llx",
+             (unsigned long long)no_answer.token);
+    asker->told++;
+    row_note(asker->plan.answer_row + 1, asker->told, ctx->redelivered);
+    return ALLOCATION_NODELETE;
+}
+
+/* What is sent to it, it answers with the same number, in the row behind. */
+static int on_item_echo(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    struct item item = item_note(message, ctx);
+    item.row++;
+    must("reply", engine_ctx_reply(ctx, item_type, &item, sizeof(item), NULL, 0));
+    return ALLOCATION_NODELETE;
+}
+
 /* The first destination is the guest's, its row the guest's own. */
 static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uint32_t number)
 {
@@ -312,22 +378,27 @@ void cast_register(struct engine *e)
                          OVERFLOW_POLICY_REJECT, RESTART_KEEP },
         [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_MAYFLY] = { "mayfly", 0, NULL, on_item_mayfly, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_ASKER] = { "asker", sizeof(struct asker), asker_init, on_item_asker,
+                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+        [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck,
                          OVERFLOW_POLICY_REJECT, RESTART_INIT },
     };
     must("message type",
          engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
     for (unsigned i = 0; i < N_CAST; i++) {
-        struct engine_behaviour behaviour = { item_type, sizeof(struct item), true,
-                                              cast[i].on_item };
+        struct engine_behaviour behaviours[] = {
+            { item_type, sizeof(struct item), true, cast[i].on_item },
+            { MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer), false, on_no_answer_asker },
+        };
         struct engine_actor_type_info info = { .name = cast[i].name,
                                                .plugin = "cast",
                                                .version = 1,
                                                .state_size = cast[i].state_size,
                                                .overflow = cast[i].overflow,
                                                .restart = cast[i].restart,
-                                               .n_behaviours = 1,
-                                               .behaviours = &behaviour,
+                                               .n_behaviours = i == CAST_ASKER ? 2 : 1,
+                                               .behaviours = behaviours,
                                                .init = cast[i].init };
         must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
         cast_pace(e, cast_type[i]);

@@ -181,6 +181,8 @@ enum cast_type {
     CAST_HUNG,
     CAST_MAYFLY,
     CAST_CLOCK,
+    CAST_ASKER,
+    CAST_ECHO,
     N_CAST
 };
 
@@ -255,6 +257,14 @@ struct clock_plan {
     uint64_t last;
 };
 
+/* What a CAST_ASKER is spawned with: with each item it asks `echo`, which answers with an item of
+ * `answer_row`, and `silent`, which does not: that there is no answer is noted in `silent_row`. */
+enum { ASKER_ITEMS = 4 };
+struct asker_plan {
+    actor_ref echo, silent;
+    uint32_t row, answer_row, silent_row, reserved;
+};
+
 /* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
 extern _Atomic uint32_t cast_hold, cast_inside;
 bool cast_is_stuck_handler(void *userdata, const void *pc);
@@ -317,7 +327,7 @@ struct scene {
 
 /* each ends with one without a name */
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[],
-    scenes_letters[], scenes_client[], scenes_timers[];
+    scenes_letters[], scenes_client[], scenes_timers[], scenes_asks[];
 
 /* ---- child.c ---- */
 

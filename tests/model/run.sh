@@ -205,6 +205,11 @@ breaks safety quick durable -DCR=2 -DN=2 -DFILL_NOVOID
 breaks safety quick durable -DCR=2 -DN=2 -DTWO_WORDS
 holds  safety quick timer
 holds  safety quick timer -DK=3
+holds  safety quick ask
+holds  safety quick ask -DK=3
+breaks safety quick ask -DASK_TWICE
+breaks safety quick ask -DASK_VOID
+breaks safety quick ask -DASK_EARLY
 breaks safety quick timer -DTIMER_NOTAG
 breaks safety quick timer -DTIMER_LATE
 breaks safety quick timer -DTIMER_CLAIM

@@ -87,3 +87,8 @@ bool seeded_skips_timer_undo(void)
 {
     return SEEDED(timer_no_undo);
 }
+
+bool seeded_skips_claim_void(void)
+{
+    return SEEDED(claim_kept);
+}

@@ -42,6 +42,7 @@
     SEED(timer_early, "a timer ends before the flip that sends its message")                       \
     SEED(timer_no_redo, "recovery does not end a timer that has fired")                            \
     SEED(timer_no_undo, "recovery keeps timers that no commit stands behind")                      \
+    SEED(claim_kept, "recovery keeps a claim that no commit stands behind")                        \
     SEED(letters_redo, "recovery does not finish a sweep of the dead letters")                     \
     SEED(urgent_direct, "an urgent record is taken from its port into the ordinary lane")          \
     /* Of the simulator alone: */                                                                  \

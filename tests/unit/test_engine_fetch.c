@@ -234,7 +234,7 @@ static const struct branch branches[] = {
     { "the last of three", .before = 2, .run = 3 },
     { "the first of three", .behind = 2, .run = 3 },
     { "between others", .before = 1, .behind = 1, .run = 3 },
-    { "too long to be taken directly", { .type = 17, .length = BULK }, .run = 1 },
+    { "too long to be taken directly", { .type = 18, .length = BULK }, .run = 1 },
     { "nobody's reference",
       { .to = UINT64_C(77) << 32 | ACTOR_REF_OWN | ODEON_PORTS_MAX },
       .refused = 1 },

@@ -159,7 +159,7 @@ static void stream_post(struct stream *s)
     while (s->posted - s->received < WINDOW &&
            client_has_room(c, envelope_size(sizeof(struct hop)))) {
         struct hop hop = { .origin = c->ref, .number = s->posted + 1 };
-        client_post(c, ledger->first[c->info.id % N_RELAYS], MESSAGE_TYPE_FIRST_USER, &hop,
+        client_post(c, ledger->first[c->info.id % N_RELAYS], MESSAGE_TYPE_FIRST_PLAIN, &hop,
                     sizeof(hop));
         s->posted++;
         if (s->posted % 50 == 0 && s->refusals_posted - s->refusals_received < WINDOW / 50 &&
@@ -168,7 +168,7 @@ static void stream_post(struct stream *s)
             client_post_as(c,
                            /* never there */
                            (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX + 200, 99),
-                                              .type = MESSAGE_TYPE_FIRST_USER,
+                                              .type = MESSAGE_TYPE_FIRST_PLAIN,
                                               .length = sizeof(correlation),
                                               .prefix = PREFIX_CORRELATION },
                            &correlation);

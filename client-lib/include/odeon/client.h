@@ -208,7 +208,8 @@ ODEON_API int odeon_port_commit(struct odeon_port *port);
  * odeon_port_release(). */
 struct odeon_delivery {
     odeon_ref from;
-    /* of a reply to, or the refusal of, a call or a correlated post; 0: none */
+    /* Of a reply to, or the refusal of, a call or a correlated post; 0: none. Not a reply, and
+     * not 0: an actor asks, and odeon_port_answer() answers. */
     uint64_t correlation;
     uint32_t type;
     uint32_t size;  /* bytes of data */
@@ -251,6 +252,12 @@ ODEON_API int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t ty
  * are the library's own, -EINVAL); pick the reply up with odeon_port_receive(). */
 ODEON_API int odeon_port_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
                                          uint64_t correlation, const void *data, size_t size);
+/* Posts the answer to what an actor has asked this port (odeon_ask()): `question` is the delivery,
+ * or a copy of it, which need not be held until then. The actor takes the first one that comes
+ * before its deadline; a later one is dropped, without a word to who sent it. Errors as of
+ * odeon_port_post(); -EINVAL: the delivery is no question. */
+ODEON_API int odeon_port_answer(struct odeon_port *port, const struct odeon_delivery *question,
+                                uint32_t type, const void *data, size_t size);
 
 #ifdef __cplusplus
 }

@@ -101,6 +101,7 @@ enum odeon_reason {
     ODEON_REASON_SUSPECTED,   /* it was running at too many deaths that nothing explains */
     /* what waits for the sender's user takes as long as it may: quota-waiting-ms */
     ODEON_REASON_USER_SLOW,
+    ODEON_REASON_DEADLINE, /* of odeon_no_answer: nobody has answered in time */
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

@@ -74,6 +74,14 @@ struct odeon_timer_options {
     uint64_t period_ns; /* from each time to the next, 100,000 or more; 0: there is only one */
 };
 
+/* A question that is answered later: a plain value, for a state or for a message. Signed by the
+ * service (SipHash, some 20 ns each time): one that it has not given is refused. */
+struct odeon_promise {
+    odeon_ref to;         /* who has asked */
+    uint64_t correlation; /* of the call, or the question; 0: it was neither */
+    uint64_t signature;
+};
+
 /* A message object: storage for a message that is filled first and sent (copied) later, perhaps
  * several times. */
 struct odeon_message_object {
@@ -153,6 +161,32 @@ struct odeon_host {
     /* (ABI 2.1) 0: it will not come (again), once this behaviour has returned; -ENOENT: it has been
      * sent for the last time, or cancelled; -EPERM: another actor has armed it. */
     int (*timer_cancel)(struct odeon_context *ctx, odeon_timer timer);
+    /* (ABI 2.2) As send, and asks: exactly one outcome comes back as a message, an answer or
+     * odeon_no_answer, at the latest `timeout_ns` from now (0: 30 s), counted by CLOCK_MONOTONIC.
+     * Asked when the behaviour has returned; the question outlives executor and odeond, if the
+     * actor does. In either's context *ret_token, never 0, is `correlation`, and odeon_is_answer()
+     * holds. An answer that waits in this actor's queue comes before the deadline's message; what
+     * comes later is dropped and counted. A question counts as one of the actor's timers: -EAGAIN
+     * and -ERANGE are as of send_after. -EOPNOTSUPP: this actor has no
+     * behaviour for odeon_no_answer; -ENOBUFS, -EAGAIN, -EMSGSIZE, -ESRCH as of send; -EPERM:
+     * outside a behaviour, an init or a fini. */
+    int (*ask)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+               const void *data, size_t size, uint64_t timeout_ns, uint64_t *ret_token);
+    /* (ABI 2.2) 0: no outcome comes, once this behaviour has returned; -ENOENT: one has come, or it
+     * was withdrawn, or nobody has asked that; -EPERM: another actor's. */
+    int (*ask_cancel)(struct odeon_context *ctx, uint64_t token);
+    /* (ABI 2.2) What answers the running message in another turn; -ENOTCONN: it had no sender. */
+    int (*reply_later)(struct odeon_context *ctx, struct odeon_promise *ret_promise);
+    /* (ABI 2.2) As reply, to what the promise was given for; any actor may, any number of times:
+     * who has asked takes the first answer. -EPERM: the service has given nobody such a promise;
+     * -ESTALE: an actor has asked, and it is known already that its question is over. */
+    int (*answer)(struct odeon_context *ctx, const struct odeon_promise *promise, uint32_t type,
+                  const void *data, size_t size);
+    /* (ABI 2.2) Sends the running message on, with its sender and correlation id, so that what the
+     * receiver replies goes to who has sent it first; so does the refusal, if it does not take it.
+     * `message` is what the behaviour was handed. -ELOOP: it has been sent on 64 times; -EPERM:
+     * there is no message; -ENOBUFS, -EAGAIN, -ESRCH as of send. */
+    int (*forward)(struct odeon_context *ctx, odeon_ref to, const void *message);
 };
 
 /* For sending without a call of the host: where a record for an actor of the same worker goes. What
@@ -184,9 +218,10 @@ struct odeon_context {
     uint32_t worker;   /* id of the worker that runs this */
     uint32_t reserved_32;
     const struct odeon_inline_block *inline_block;
-    uint64_t
-        kind; /* (ABI 2.1) what the service says of the message: odeon_is_timer(); 0: nothing */
-    uint64_t reserved_words[7];
+    /* (ABI 2.1) what the service says of the message: odeon_is_timer(), ...; 0: nothing */
+    uint64_t kind;
+    uint64_t hops; /* (ABI 2.2) so often has the message been sent on by forward */
+    uint64_t reserved_words[6];
 };
 
 /* enum odeon_allocation */
@@ -283,6 +318,8 @@ struct odeon_plugin {
 
 #ifndef __cplusplus
 #include <odeon/plugin_macros.h>
+
+#include <odeon/ask_macros.h>
 #endif
 
 #ifdef __cplusplus

@@ -168,7 +168,7 @@ static enum envelope_reason port_route_reason(const struct engine *e, const stru
     if (actor_key_generation(key) != actor_ref_generation(h->to) ||
         actor_key_kind(key) == ACTOR_FREE)
         return REASON_NO_SUCH_ACTOR;
-    if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
+    if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_PLAIN && !built_in) ||
         h->type >= load_relaxed(&e->segment.header->n_message_types))
         return REASON_NOT_ACCEPTED;
     return envelope_prefix_fits(h) ? REASON_NONE : REASON_BAD_SIZE;

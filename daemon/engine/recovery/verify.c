@@ -111,7 +111,7 @@ static int verify_check_header(const struct verify *v)
     const struct segment_header *h = v->segment->header;
     uint32_t messages = load_relaxed(&h->n_message_types), types = load_relaxed(&h->n_actor_types),
              high = load_relaxed(&h->slots_high);
-    if (messages < MESSAGE_TYPE_FIRST_USER || messages > ODEON_MESSAGE_TYPES_MAX)
+    if (messages < MESSAGE_TYPE_FIRST_PLAIN || messages > ODEON_MESSAGE_TYPES_MAX)
         return verify_damaged(v, "it claims %u message types", messages);
     if (types < 1 || types > ODEON_ACTOR_TYPES_MAX)
         return verify_damaged(v, "it claims %u actor types", types);
@@ -208,6 +208,14 @@ static int verify_check_ports(const struct verify *v)
     return 0;
 }
 
+/* A timer's message, or what a question that stays without an answer comes to. */
+static bool verify_is_of_a_timer(const struct envelope *message)
+{
+    return message->flags & ENVELOPE_REPLY
+               ? message->prefix == PREFIX_CORRELATION && message->type == MESSAGE_TYPE_NO_ANSWER
+               : message->prefix == PREFIX_KIND;
+}
+
 /* A timer that lives, and its message. */
 static int verify_check_timer(const struct verify *v, uint32_t i)
 {
@@ -224,7 +232,7 @@ static int verify_check_timer(const struct verify *v, uint32_t i)
     if (actor_ref_is_foreign(timer->owner) || actor_ref_is_foreign(message->to))
         return verify_foreign(v, "timer", i,
                               actor_ref_is_foreign(timer->owner) ? timer->owner : message->to);
-    if (size == 0 || message->prefix != PREFIX_KIND || !envelope_prefix_fits(message) ||
+    if (size == 0 || !verify_is_of_a_timer(message) || !envelope_prefix_fits(message) ||
         actor_ref_slot(message->to) >= s->header->actors_max ||
         actor_ref_slot(timer->owner) >= s->header->actors_max)
         return verify_damaged(v, "timer %u: no message of its can be that", i);

@@ -45,7 +45,9 @@ static void pace_mark(struct actor_type *type, uint32_t index, uint8_t quick)
     const struct behaviour_shape *shape = &type->shapes[index];
     uint64_t open = index == BEHAVIOUR_NONE /* init: no envelope's, either */
                         ? 0
-                        : envelope_meta(shape->message_type, shape->size, index);
+                        : shape->message_type < MESSAGE_TYPE_FIRST_PLAIN /* each is looked at */
+                              ? BEHAVIOUR_META_CLOSED
+                              : envelope_meta(shape->message_type, shape->size, index);
     if (quick >= BEHAVIOUR_QUICK && load_relaxed(&type->took[index]) > PACE_SLOW_NS)
         store_relaxed(&type->took[index], PACE_SLOW_NS); /* at the beginning it was, perhaps */
     store_relaxed(&type->quick[index], quick);

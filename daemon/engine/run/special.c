@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/run/special.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/asks/ask.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
@@ -31,8 +33,8 @@ static void special_commit(struct worker *w, uint64_t cursor)
         commit_message(w, cursor);
 }
 
-/* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
- * the behaviour's byte. */
+/* The record ends here: to its client as a refusal, to the actor that asked, else to the dead
+ * letters, with the reason in the behaviour's byte. */
 static void special_dead_letter_write(struct worker *w, const struct envelope *envelope,
                                       enum envelope_reason reason)
 {
@@ -57,6 +59,8 @@ static void special_dead_letter_write(struct worker *w, const struct envelope *e
             return;
         }
     }
+    if (ask_refuse(w, envelope, reason))
+        return;
     uint64_t size = envelope_record_size(envelope);
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
     memcpy(out, envelope, size);
@@ -122,6 +126,7 @@ static void special_context_set(struct worker *w, const struct envelope *envelop
     w->ctx.correlation = envelope_correlation(envelope);
     const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
     w->ctx.kind = kind ? *kind : 0;
+    w->ctx.hops = envelope_hops(envelope);
     w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
     w->ctx.attempts = envelope->attempts;
 }
@@ -245,6 +250,28 @@ static int special_refuse(struct worker *w, const struct envelope *envelope,
                : ALLOCATION_NODELETE;
 }
 
+/* An answer, for an actor that is ready to run it, or what only looks like one. False: it has come
+ * too late for anybody (ask.Q2). */
+static bool special_answer_begin(struct worker *w, const struct envelope *envelope,
+                                 enum envelope_reason *reason)
+{
+    if (*reason != REASON_NONE)
+        return true;
+    int r = envelope->flags & ENVELOPE_REPLY ? ask_take(w, envelope) : -EPERM;
+    if (r == 0)
+        w->ctx.kind = (uint64_t)KIND_ANSWER << 56;
+    else if (r == -EPERM)
+        *reason = REASON_NOT_ACCEPTED;
+    stat_add(w, STAT_answers_forged, r == -EPERM);
+    stat_add(w, STAT_answers_late, r == -ENOENT);
+    return r != -ENOENT;
+}
+
+static inline bool special_is_answer(const struct envelope *envelope)
+{
+    return envelope->flags & ENVELOPE_REPLY || envelope->type == MESSAGE_TYPE_NO_ANSWER;
+}
+
 void special_run(struct worker *w, const struct envelope *envelope, struct actor *actor,
                  enum envelope_reason begun, uint64_t cursor)
 {
@@ -263,7 +290,8 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
     int result = ALLOCATION_NODELETE;
     if (unlikely(envelope->flags & ENVELOPE_SUSPECT))
         suspect_run(w);
-    if (reason == REASON_NONE)
+    bool runs = !special_is_answer(envelope) || special_answer_begin(w, envelope, &reason);
+    if (reason == REASON_NONE && runs)
         result = special_behave(w, envelope, actor, &reason);
     if (reason != REASON_NONE)
         result = special_refuse(w, envelope, &receiver, reason);
@@ -273,6 +301,7 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
         special_commit(w, cursor);
     w->ctx.correlation = 0;
     w->ctx.kind = 0;
+    w->ctx.hops = 0;
     w->ctx.redelivered = 0;
     w->ctx.attempts = 0;
 }

@@ -56,7 +56,7 @@ void turn_flush(struct worker *w)
  * is longer. */
 static engine_behaviour_fn turn_plain_behaviour(const struct actor_type *type, uint64_t meta)
 {
-    if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER ||
+    if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_PLAIN ||
         (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
         return NULL;
     uint8_t index = type->index_of[(uint16_t)meta];
@@ -177,7 +177,7 @@ turn_loop_begin_otherwise(struct worker *w, struct actor *actor, const uint64_t 
     uint64_t to = words[0], meta = words[2], key = load_acquire(&actor->key),
              want = actor_ref_upper(to) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
     if ((key & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
-        (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
+        (uint16_t)meta < MESSAGE_TYPE_FIRST_PLAIN)
         return NULL;
     const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
     if (!type || !pace_is_quick(type, BEHAVIOUR_NONE))

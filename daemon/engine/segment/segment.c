@@ -60,6 +60,8 @@ void segment_layout(const struct engine_config *config, struct segment_header *h
     h->backlog_bytes = segment_round_up(config->backlog_bytes, page);
     h->dlq_bytes = segment_round_up(config->dlq_bytes, page);
     h->durable_bytes = config->durable_bytes;
+    h->answer_key[0] = config->answer_key[0];
+    h->answer_key[1] = config->answer_key[1];
     h->timer_bytes = config->timers_max ? segment_round_up(config->timer_bytes, page) : 0;
     h->state_stride =
         config->durable_bytes
@@ -114,9 +116,9 @@ static int segment_refuse_version(uint32_t theirs, const char **reterr_text)
         *reterr_text = "the segment is of a layout that is newer than this build's, which is 2: "
                        "the segment is "
                        "kept as it is; start a build of that layout";
-    else if (theirs == SEGMENT_VERSION_TIMERLESS)
+    else if (theirs >= SEGMENT_VERSION_TIMERLESS)
         *reterr_text =
-            "the segment is of an earlier build of layout 2, which knew no timers: it is kept as "
+            "the segment is of an earlier build of layout 2, which knew less: it is kept as "
             "it "
             "is; start the build that made it and stop that, which drains it; then start this one";
     else
@@ -177,6 +179,20 @@ static int segment_check(const struct segment_header *ours, const struct segment
     return 0;
 }
 
+/* The service's own message has the first entry. */
+static void segment_format_types(struct segment_header *header,
+                                 const struct segment_header *computed)
+{
+    struct segment_message_type *type =
+        (struct segment_message_type *)((uint8_t *)header + computed->message_types_offset) +
+        MESSAGE_TYPE_NO_ANSWER;
+    type->version = 1;
+    type->size = sizeof(struct no_answer);
+    strcpy(type->name, NO_ANSWER_NAME);
+    strcpy(type->fields, NO_ANSWER_FIELDS);
+    store_relaxed(&header->n_message_types, MESSAGE_TYPE_FIRST_PLAIN);
+}
+
 /* The header is written in full before its magic: a kill in between leaves a segment that is
  * formatted again. */
 static void segment_format(struct segment_header *header, const struct segment_header *computed)
@@ -184,7 +200,7 @@ static void segment_format(struct segment_header *header, const struct segment_h
     memcpy((uint8_t *)header + sizeof(header->magic),
            (const uint8_t *)computed + sizeof(header->magic),
            sizeof(*header) - sizeof(header->magic));
-    store_relaxed(&header->n_message_types, MESSAGE_TYPE_FIRST_USER);
+    segment_format_types(header, computed);
     store_relaxed(&header->n_actor_types, 1);
     store_relaxed(&header->slots_high, ODEON_PORTS_MAX);
     store_relaxed(&header->clean, 1);

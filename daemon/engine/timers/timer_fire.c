@@ -20,15 +20,6 @@ static uint64_t timer_fire_key(const struct engine *e, actor_ref ref)
     return there ? key : ACTOR_FREE;
 }
 
-/* timers.TM4: the actor that has armed it has begun anew since, or is to. */
-static bool timer_fire_is_of_another_life(const struct engine *e,
-                                          const struct segment_timer *durable, uint64_t owner_key)
-{
-    return durable->boot != load_relaxed(&e->segment.header->boots) &&
-           actor_key_kind(owner_key) != ACTOR_PORT &&
-           e->segment.actor_types[actor_key_type(owner_key)].restart != RESTART_KEEP;
-}
-
 /* The deadline behind the one that is over, and how many between them are missed. */
 static uint64_t timer_fire_next(const struct segment_timer *durable, uint64_t now_ns,
                                 uint64_t *ret_missed)
@@ -68,16 +59,27 @@ static void timer_fire_begin_owner(struct engine *e, uint32_t timer, uint64_t ow
     stat_add(w, STAT_timers_dropped, 1);
 }
 
+static struct envelope *timer_fire_copy(struct engine *e, uint32_t timer, uint64_t key)
+{
+    const struct envelope *message = segment_timer_message(&e->segment, &e->segment.timers[timer]);
+    uint64_t size = envelope_record_size(message);
+    return memcpy(outbox_append(e->control, actor_key_destination(key), size), message, size);
+}
+
+/* ask.Q3: the question is over when its asker has it, and not before. */
+static void timer_fire_no_answer(struct engine *e, uint32_t timer, uint64_t key, uint64_t now_ns)
+{
+    (void)timer_fire_copy(e, timer, key);
+    timer_fire_commit(e, timer, now_ns + TIMER_AGAIN_NS);
+    stat_add(e->control, STAT_asks_expired, 1);
+}
+
 static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, uint64_t now_ns)
 {
     struct worker *w = e->control;
     const struct segment_timer *durable = &e->segment.timers[timer];
-    const struct envelope *message = segment_timer_message(&e->segment, durable);
-    uint64_t size = envelope_record_size(message), missed;
-    uint64_t next_ns = timer_fire_next(durable, now_ns, &missed);
-    struct envelope *out = outbox_append(w, actor_key_destination(key), size);
-    memcpy(out, message, size);
-    envelope_word_put(out, PREFIX_KIND, envelope_kind_timer(missed));
+    uint64_t missed, next_ns = timer_fire_next(durable, now_ns, &missed);
+    envelope_word_put(timer_fire_copy(e, timer, key), PREFIX_KIND, envelope_kind_timer(missed));
     timer_fire_commit(e, timer, next_ns);
     stat_add(w, STAT_timers_fired, 1);
     stat_add(w, STAT_timers_missed, missed);
@@ -105,7 +107,7 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     const struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t owner = timer_fire_key(e, durable->owner),
              key = timer_fire_key(e, segment_timer_message(&e->segment, durable)->to);
-    if (owner != ACTOR_FREE && timer_fire_is_of_another_life(e, durable, owner)) {
+    if (owner != ACTOR_FREE && timers_is_of_another_life(e, durable, owner)) {
         if (outbox_look_for_room(e->control, actor_key_destination(owner)))
             timer_fire_begin_owner(e, timer, owner);
         else
@@ -116,6 +118,8 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     } else if (!outbox_look_for_room(e->control, actor_key_destination(key))) {
         timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
         stat_add(e->control, STAT_timers_deferred, 1);
+    } else if (segment_timer_message(&e->segment, durable)->flags & ENVELOPE_REPLY) {
+        timer_fire_no_answer(e, timer, key, now_ns);
     } else {
         timer_fire_message(e, timer, key, now_ns);
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/timers/timer_stock.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -48,7 +49,7 @@ uint64_t timer_recover_undo(struct engine *e)
         } else if (timer->claim_count == 0) {
             continue;
         } else if (timers_is_open(&e->segment, timer->claim_worker, timer->claim_count)) {
-            timer->claim_count = 0; /* timers.TM2 */
+            STEP(claim_void, timer->claim_count = 0); /* timers.TM2 */
             crash_order();
         } else {
             timer_recover_end(timer);

@@ -169,7 +169,11 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     durable->class = class;
     durable->place = place;
     durable->boot = load_relaxed(&e->segment.header->boots);
-    timers_write_message(segment_timer_message(&e->segment, durable), w, request);
+    struct envelope *message = segment_timer_message(&e->segment, durable);
+    if (request->fill)
+        request->fill(message, w, request, word >> 32 << 32 | timer);
+    else
+        timers_write_message(message, w, request);
     crash_order();
     store_release(&durable->word, word);
     timers_count_in(e, timer, durable->deadline_ns);
@@ -212,16 +216,13 @@ int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *
 }
 
 /* timers.TM2: the count last. */
-static int timers_claim(struct worker *w, uint64_t id)
+int timers_claim(struct worker *w, uint64_t id)
 {
     struct engine *e = w->engine;
+    if (!timers_is_there(&e->segment, id))
+        return -ENOENT;
     uint32_t timer = (uint32_t)id;
-    if (timer >= e->segment.n_timers)
-        return -ENOENT;
     struct segment_timer *durable = &e->segment.timers[timer];
-    if (load_relaxed(&durable->word) != timer_word((uint32_t)(id >> 32), TIMER_LIVE) ||
-        durable->claim_count != 0)
-        return -ENOENT;
     if (durable->owner != w->ctx.self)
         return -EPERM;
     durable->claim_worker = w->id;

@@ -40,6 +40,11 @@ void timers_close(struct engine *engine);
 /* What is armed. */
 struct timer_request {
     actor_ref to;
+    /* A question's (asks/ask.h): who has not answered when it fires, and what writes its message,
+     * which is as long as `size` says, and has one optional word. */
+    actor_ref asked;
+    void (*fill)(struct envelope *at, const struct worker *w, const struct timer_request *request,
+                 uint64_t id);
     uint64_t meta; /* type and behaviour, as envelope_meta() without a length */
     const void *data;
     size_t size;
@@ -83,6 +88,24 @@ static inline bool timers_is_open(const struct segment *segment, uint32_t worker
 {
     return segment_count(&segment->workers[worker]) == count;
 }
+/* One that lives, and that nobody has cancelled. */
+static inline bool timers_is_there(const struct segment *segment, uint64_t id)
+{
+    const struct segment_timer *timer = &segment->timers[(uint32_t)id];
+    return (uint32_t)id < segment->n_timers &&
+           load_relaxed(&timer->word) == timer_word((uint32_t)(id >> 32), TIMER_LIVE) &&
+           timer->claim_count == 0;
+}
+/* timers.TM4: the actor that has armed it has begun anew since, or is to. */
+static inline bool timers_is_of_another_life(const struct engine *engine,
+                                             const struct segment_timer *timer, uint64_t owner_key)
+{
+    return timer->boot != load_relaxed(&engine->segment.header->boots) &&
+           actor_key_kind(owner_key) != ACTOR_PORT &&
+           engine->segment.actor_types[actor_key_type(owner_key)].restart != RESTART_KEEP;
+}
+/* Within a turn: as timers_cancel(). */
+int timers_claim(struct worker *w, uint64_t id);
 /* It is not there any more: a live one that nobody will look at again. */
 void timers_end(struct engine *engine, uint32_t timer);
 /* Cancelled ones whose turns have been committed go, up to `n` of them; those that are left wait

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/asks/ask.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/asks/answer.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/timers/timers.h"
+
+void ask_no_answer_write(struct envelope *at, actor_ref asker, actor_ref asked, uint64_t token,
+                         enum envelope_reason reason)
+{
+    const struct no_answer no_answer = { .token = token, .reason = (uint32_t)reason };
+    *at = (struct envelope){
+        .to = asker,
+        .from = asked,
+        .type = MESSAGE_TYPE_NO_ANSWER,
+        .length = (uint16_t)(envelope_prefix_bytes(PREFIX_CORRELATION) + sizeof(no_answer)),
+        .behaviour = BEHAVIOUR_NONE,
+        .flags = ENVELOPE_REPLY,
+        .prefix = PREFIX_CORRELATION,
+    };
+    envelope_word_put(at, PREFIX_CORRELATION, token);
+    memcpy(envelope_payload(at), &no_answer, sizeof(no_answer));
+}
+
+bool ask_refuse(struct worker *w, const struct envelope *question, enum envelope_reason reason)
+{
+    struct engine *e = w->engine;
+    uint64_t token = envelope_correlation(question);
+    uint32_t slot = actor_ref_slot(question->from);
+    if (question->flags & ENVELOPE_REPLY || token == 0 || slot >= e->config.actors_max)
+        return false;
+    uint64_t key = load_relaxed(&e->actors.table[slot].key);
+    if (!actor_key_lives(key) || actor_key_generation(key) != actor_ref_generation(question->from))
+        return false;
+    ask_no_answer_write(outbox_append(w, actor_key_destination(key), ask_no_answer_size()),
+                        question->from, question->to, token, reason);
+    return true;
+}
+
+static bool ask_is_accepted(const struct worker *w, enum message_type_system type)
+{
+    uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(w->ctx.self)].key);
+    const struct actor_type *asker = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    return asker && asker->index_of[type] != BEHAVIOUR_NONE;
+}
+
+static void ask_write_deadline(struct envelope *at, const struct worker *w,
+                               const struct timer_request *request, uint64_t id)
+{
+    ask_no_answer_write(at, request->to, request->asked, ask_token(w->engine, id), REASON_DEADLINE);
+}
+
+int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_token)
+{
+    const struct timer_request request = {
+        .to = w->ctx.self,
+        .asked = to,
+        .fill = ask_write_deadline,
+        .size = sizeof(struct no_answer),
+        .delay_ns = timeout_ns ? timeout_ns : ASK_DEFAULT_NS,
+    };
+    if (w->ctx.self == 0)
+        return -EPERM;
+    if (!ask_is_accepted(w, MESSAGE_TYPE_NO_ANSWER))
+        return -EOPNOTSUPP;
+    uint64_t id;
+    int r = timers_arm(w, &request, &id);
+    if (r == 0)
+        *ret_token = ask_token(w->engine, id);
+    return r;
+}
+
+uint64_t ask_token(const struct engine *e, uint64_t id)
+{
+    const uint64_t number = (UINT64_C(1) << ASK_NUMBER_BITS) - 1;
+    return (answer_sign(e, id, 0) & ~number) | (uint32_t)id;
+}
+
+/* The question behind a token, and its timer's id; NULL: there is none that is open, of this
+ * life. */
+static const struct envelope *ask_find(const struct engine *e, uint64_t token, uint64_t *ret_id)
+{
+    uint32_t number = (uint32_t)token & ((1u << ASK_NUMBER_BITS) - 1);
+    if (number >= e->segment.n_timers)
+        return NULL;
+    *ret_id = timer_id(&e->segment, number);
+    if (!timers_is_there(&e->segment, *ret_id) || ask_token(e, *ret_id) != token)
+        return NULL;
+    const struct segment_timer *timer = &e->segment.timers[number];
+    const struct envelope *message = segment_timer_message(&e->segment, timer);
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(timer->owner)].key);
+    return message->flags & ENVELOPE_REPLY && !timers_is_of_another_life(e, timer, key) ? message
+                                                                                        : NULL;
+}
+
+/* ask.Q1 */
+static int ask_claim(struct worker *w, uint64_t token)
+{
+    struct engine *e = w->engine;
+    uint64_t id;
+    pthread_mutex_lock(&e->timers.mutex);
+    timers_settle(e, TIMER_SETTLES);
+    int r = ask_find(e, token, &id) ? timers_claim(w, id) : -ENOENT;
+    pthread_mutex_unlock(&e->timers.mutex);
+    return r;
+}
+
+int ask_take(struct worker *w, const struct envelope *answer)
+{
+    return ask_claim(w, envelope_correlation(answer));
+}
+
+int ask_cancel(struct worker *w, uint64_t token)
+{
+    int r = ask_claim(w, token);
+    if (r == 0)
+        stat_add(w, STAT_asks_withdrawn, 1);
+    return r;
+}
+
+bool ask_is_open(struct engine *e, uint64_t token, actor_ref asker)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    uint64_t id;
+    const struct envelope *question = ask_find(e, token, &id);
+    bool open = question && question->to == asker;
+    pthread_mutex_unlock(&e->timers.mutex);
+    return open;
+}

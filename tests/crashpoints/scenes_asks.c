@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions: asked, answered, and not answered; each has one outcome. */
+#include "crash.h"
+#include "daemon/engine/timers/timer_fire.h"
+
+enum { ITEMS = 2 };
+
+static void setup_questions(struct life *life)
+{
+    struct asker_plan plan = { .row = 1, .answer_row = 2, .silent_row = 4 };
+    row_expect(0, ITEMS, 0, 0);
+    row_expect(1, ITEMS, 0, 0);
+    row_expect(2, ITEMS, 0, 0);
+    row_expect(3, ITEMS, 0, 0); /* that there is no answer */
+    row_expect(4, ITEMS, 0, 0);
+    plan.echo = cast_spawn(life->engine, CAST_ECHO, 1, NULL, 0);
+    plan.silent = sink_make(life, 1);
+    actor_ref asker = cast_spawn(life->engine, CAST_ASKER, 0, &plan, sizeof(plan));
+    life_quiesce(life);
+    ledger->actor[0] = asker;
+    cast_send(life->engine, asker, 0, ITEMS);
+}
+
+static void ask(struct life *life)
+{
+    life_run_queue(life, 0, 0);
+}
+
+static void setup_asked(struct life *life)
+{
+    setup_questions(life);
+    ask(life);
+}
+
+static void answer(struct life *life)
+{
+    life_run_queue(life, 1, 1);
+    life_run_queue(life, 0, 0);
+}
+
+/* What has no answer, has none in time. */
+static void setup_answered(struct life *life)
+{
+    setup_asked(life);
+    answer(life);
+}
+
+static void give_up(struct life *life)
+{
+    timer_fire_due(life->engine, UINT64_MAX / 2);
+    life_run_queue(life, 0, 0);
+}
+
+static void ask_and_answer(struct life *life)
+{
+    ask(life);
+    answer(life);
+    give_up(life);
+}
+
+const struct scene scenes_asks[] = {
+    { "questions are asked", setup_questions, NULL, ask, 1, true, NULL, false },
+    { "questions are answered", setup_asked, NULL, answer, 1, true, NULL, false },
+    { "questions stay without an answer", setup_answered, NULL, give_up, 1, true, NULL, false },
+    { "questions from beginning to end", setup_questions, NULL, ask_and_answer, 1, true, NULL,
+      false },
+    { .name = NULL },
+};

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions (asks/ask.h): each has one outcome, whoever answers, whenever, and whatever dies.
+ * Workers and control thread are this thread, so that what happens between two of them is the
+ * test's to say. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "daemon/engine/asks/ask.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timers.h"
+#include "engine_fixture.h"
+
+enum { TIMERS = 64, NOTES = 64, SECOND = 1000000000, NO_ANSWER = 1000 };
+#define LATER(s_) (clock_now_ns() + (s_)*UINT64_C(1000000000))
+
+/* What an actor does with the next "go". */
+enum act { ACT_NOTHING, ACT_ASK, ACT_ASK_DIE, ACT_CANCEL, ACT_ANSWER, ACT_END };
+/* ... and with questions. */
+enum manner { SILENT, REPLIES, LATER_ON, PASSES_ON, PASSES_BOTH, REPLIES_TWICE };
+struct orders {
+    enum act act;
+    actor_ref to;
+    uint64_t timeout_ns;
+    uint32_t n;
+};
+struct note {
+    uint64_t number, token; /* NO_ANSWER + reason */
+    actor_ref from;
+};
+struct shared {
+    struct orders orders;
+    enum manner manner;
+    actor_ref next; /* who messages are passed on to */
+    uint64_t hops;
+    uint64_t token;
+    int result;
+    struct engine_promise promise;
+    bool dies; /* in the handler of an outcome, once */
+    uint64_t n_notes, n_inits;
+    struct note notes[NOTES];
+};
+
+static struct engine_fixture f;
+static struct shared *shared;
+static uint16_t go_type, question_type, answer_type;
+static uint32_t kept_type, plain_type, deaf_type;
+static actor_ref asker, other;
+
+static void run_queues(void)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
+            while (queue_has_work(&f.engine->segment.queues[q]) &&
+                   owner_take(&f.engine->sources[q], 0, 0)) {
+                mailbox_run(f.engine->workers[0], q, false);
+                again = true;
+            }
+    }
+}
+
+static void fire_only(uint64_t now_ns)
+{
+    while (timer_fire_due(f.engine, now_ns))
+        continue;
+}
+
+static void fire(uint64_t now_ns)
+{
+    fire_only(now_ns);
+    run_queues();
+}
+
+static void ask(struct engine_context *ctx, const struct orders *o)
+{
+    for (uint64_t i = 0; i < (o->n ? o->n : 1); i++) {
+        const struct engine_pieces pieces = { .head = &i, .head_size = sizeof(i) };
+        shared->result = engine_ctx_ask(ctx, o->to, question_type, BEHAVIOUR_NONE, &pieces,
+                                        o->timeout_ns, &shared->token);
+        if (shared->result < 0)
+            return;
+    }
+}
+
+static int on_go(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct orders o = shared->orders;
+    uint64_t number = 77;
+    const struct engine_pieces pieces = { .head = &number, .head_size = sizeof(number) };
+
+    (void)self, (void)message;
+    assert_int_equal(ctx->kind, 0);
+    if (o.act == ACT_ASK || o.act == ACT_ASK_DIE)
+        ask(ctx, &o);
+    if (o.act == ACT_CANCEL)
+        shared->result = engine_ctx_ask_cancel(ctx, shared->token);
+    if (o.act == ACT_ANSWER)
+        shared->result = engine_ctx_answer(ctx, &shared->promise, answer_type, &pieces);
+    if (o.act == ACT_ASK_DIE)
+        raise(SIGKILL);
+    return o.act == ACT_END ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+}
+
+static int on_question(void *self, const void *message, struct engine_context *ctx)
+{
+    uint64_t number = 0;
+
+    (void)self;
+    memcpy(&number, message, sizeof(number));
+    number += 100;
+    assert_int_equal(ctx->kind, 0);
+    shared->hops = ctx->hops;
+    switch (shared->manner) {
+    case REPLIES_TWICE:
+        assert_int_equal(engine_ctx_reply(ctx, answer_type, &number, sizeof(number), NULL, 0), 0);
+        __attribute__((fallthrough));
+    case REPLIES:
+        assert_int_equal(engine_ctx_reply(ctx, answer_type, &number, sizeof(number), NULL, 0), 0);
+        break;
+    case LATER_ON:
+        assert_int_equal(engine_ctx_reply_later(ctx, &shared->promise), 0);
+        break;
+    case PASSES_ON:
+        shared->manner = REPLIES;
+        __attribute__((fallthrough));
+    case PASSES_BOTH:
+        shared->result = engine_ctx_forward(ctx, shared->next, message);
+        break;
+    case SILENT:
+        break;
+    }
+    return ALLOCATION_NODELETE;
+}
+
+static void note(uint64_t number, const struct engine_context *ctx)
+{
+    assert_int_equal(ctx->kind >> 56, KIND_ANSWER);
+    if (shared->dies) {
+        shared->dies = false;
+        raise(SIGKILL);
+    }
+    shared->notes[shared->n_notes++ % NOTES] =
+        (struct note){ .number = number, .token = ctx->correlation, .from = ctx->sender };
+}
+
+static int on_answer(void *self, const void *message, struct engine_context *ctx)
+{
+    uint64_t number = 0;
+
+    (void)self;
+    memcpy(&number, message, sizeof(number));
+    /* an answer answers nothing itself: what is replied to it is a plain message */
+    if (shared->manner == REPLIES && shared->next == ctx->self) {
+        shared->orders.act = ACT_NOTHING;
+        assert_int_equal(engine_ctx_reply(ctx, go_type, NULL, 0, NULL, 0), 0);
+    }
+    note(number, ctx);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_no_answer(void *self, const void *message, struct engine_context *ctx)
+{
+    struct no_answer no_answer;
+
+    (void)self;
+    memcpy(&no_answer, message, sizeof(no_answer));
+    assert_int_equal(no_answer.token, ctx->correlation);
+    note(NO_ANSWER + no_answer.reason, ctx);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)self, (void)args, (void)size, (void)ctx;
+    shared->n_inits++;
+    return 0;
+}
+
+static void register_types(void)
+{
+    static struct engine_behaviour behaviours[4];
+    struct engine_actor_type_info info = { .name = "kept",
+                                           .plugin = "test",
+                                           .version = 1,
+                                           .state_size = 8,
+                                           .restart = RESTART_KEEP,
+                                           .n_behaviours = 4,
+                                           .behaviours = behaviours,
+                                           .init = on_init };
+    go_type = engine_fixture_message(&f, "go", 0, false);
+    question_type = engine_fixture_message(&f, "question", 8, false);
+    answer_type = engine_fixture_message(&f, "answer", 8, false);
+    behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
+    behaviours[1] = (struct engine_behaviour){ question_type, 8, 0, on_question };
+    behaviours[2] = (struct engine_behaviour){ answer_type, 8, 0, on_answer };
+    behaviours[3] = (struct engine_behaviour){ MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer), 0,
+                                               on_no_answer };
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &kept_type), 0);
+    info.name = "plain";
+    info.restart = RESTART_INIT;
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &plain_type), 0);
+    info.name = "deaf"; /* neither questions nor their ends */
+    info.n_behaviours = 1;
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &deaf_type), 0);
+}
+
+static int setup(void **state)
+{
+    struct engine_config config = engine_fixture_config(1, 1);
+
+    (void)state;
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    config.stealing = STEAL_NONE;
+    config.durable_bytes = 64;
+    config.timers_max = TIMERS;
+    config.timer_bytes = 1 << 20;
+    config.answer_key[0] = 7;
+    engine_fixture_open(&f, config);
+    register_types();
+    asker = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    run_queues();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    engine_fixture_close(&f);
+    munmap(shared, sizeof(*shared));
+    return 0;
+}
+
+static void order_only(actor_ref who, struct orders orders)
+{
+    shared->orders = orders;
+    assert_int_equal(engine_actor_send(f.engine, who, go_type, NULL, 0), 0);
+}
+
+static void order(actor_ref who, struct orders orders)
+{
+    order_only(who, orders);
+    run_queues();
+}
+
+static void ask_other(enum manner manner)
+{
+    shared->manner = manner;
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other });
+    assert_int_equal(shared->result, 0);
+}
+
+/* Another executor, which finds what this one has left, wherever it was. */
+static void restart(void)
+{
+    struct engine_recovery report;
+
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    register_types();
+}
+
+/* A process of its own does what there is to do, and does not survive it. */
+static void run_and_die(void)
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        run_queues();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    restart();
+}
+
+/* So many outcomes have been handled; the last one. */
+static void assert_outcome(uint64_t n, uint64_t number, actor_ref from)
+{
+    assert_int_equal(shared->n_notes, n);
+    assert_int_equal(shared->notes[n - 1].number, number);
+    assert_int_equal(shared->notes[n - 1].token, shared->token);
+    assert_int_equal(shared->notes[n - 1].from, from);
+}
+
+/* Nothing comes any more, and nothing is left. */
+static void assert_over(uint64_t n)
+{
+    for (unsigned i = 1; i <= 3; i++)
+        fire(LATER(i * 3600));
+    assert_int_equal(shared->n_notes, n);
+    assert_int_equal(engine_timers_count(f.engine), 0);
+}
+
+static void test_an_answer(void **state)
+{
+    (void)state;
+    ask_other(REPLIES);
+    assert_outcome(1, 100, other);
+    assert_over(1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_asks), 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
+}
+
+/* One asks itself, and answers what was an answer: that is a plain message. */
+static void test_of_oneself(void **state)
+{
+    (void)state;
+    other = shared->next = asker;
+    ask_other(REPLIES);
+    assert_outcome(1, 100, asker);
+    assert_over(1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_late), 0);
+}
+
+static void test_the_first_one_counts(void **state)
+{
+    (void)state;
+    ask_other(REPLIES_TWICE);
+    assert_outcome(1, 100, other);
+    assert_over(1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_late), 1);
+}
+
+static void test_nobody_answers(void **state)
+{
+    (void)state;
+    ask_other(LATER_ON);
+    fire(LATER(29));
+    assert_int_equal(shared->n_notes, 0);
+    fire(LATER(31));
+    assert_outcome(1, NO_ANSWER + REASON_DEADLINE, other);
+    order(other, (struct orders){ .act = ACT_ANSWER }); /* it is known to be over */
+    assert_int_equal(shared->result, -ESTALE);
+    assert_over(1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_late), 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_asks_expired), 1);
+}
+
+/* ask.Q3: what waits before the deadline's word comes first, and the word is nobody's then. */
+static void test_an_answer_that_waits(void **state)
+{
+    (void)state;
+    shared->manner = LATER_ON;
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other, .timeout_ns = SECOND });
+    order_only(other, (struct orders){ .act = ACT_ANSWER });
+    /* the answer goes behind the batch, to the same queue */
+    fire_only(LATER(2));
+    run_queues();
+    assert_int_equal(shared->n_notes, 1);
+    assert_over(1);
+}
+
+/* ask.Q3: offered again, until one has been taken; one of them. */
+static void test_the_word_comes_again(void **state)
+{
+    (void)state;
+    ask_other(SILENT);
+    fire_only(LATER(31));
+    fire_only(LATER(31 + 61));
+    fire_only(LATER(31 + 122));
+    assert_int_equal(engine_fixture_stat(&f, STAT_asks_expired), 3);
+    run_queues();
+    assert_outcome(1, NO_ANSWER + REASON_DEADLINE, other);
+    assert_over(1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_late), 2);
+}
+
+static void test_who_has_ended_is_not_waited_for(void **state)
+{
+    (void)state;
+    order(other, (struct orders){ .act = ACT_END });
+    ask_other(REPLIES);
+    assert_outcome(1, NO_ANSWER + REASON_NO_SUCH_ACTOR, other);
+    other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    run_queues();
+    order_only(asker, (struct orders){ .act = ACT_ASK, .to = other });
+    assert_int_equal(engine_actor_send(f.engine, other, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    run_queues(); /* it ends before the question, which is sent behind this batch, is its turn */
+    assert_outcome(2, NO_ANSWER + REASON_NO_SUCH_ACTOR, other);
+    assert_over(2);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 2);
+    assert_int_equal(f.engine->segment.queues[f.engine->segment.dead_letters].len[0], 0);
+}
+
+static void test_what_is_not_accepted(void **state)
+{
+    (void)state;
+    other = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+    ask_other(REPLIES);
+    assert_outcome(1, NO_ANSWER + REASON_NOT_ACCEPTED, other);
+    assert_over(1);
+}
+
+static void test_later(void **state)
+{
+    (void)state;
+    ask_other(LATER_ON);
+    assert_int_equal(shared->n_notes, 0);
+    restart(); /* the promise outlives it, and so does the question */
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_int_equal(shared->result, 0);
+    assert_outcome(1, 77, other);
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_int_equal(shared->result, -ESTALE);
+    assert_over(1);
+}
+
+/* answer.N1 */
+static void test_forged_promises(void **state)
+{
+    (void)state;
+    ask_other(LATER_ON);
+    for (unsigned word = 0; word < 3; word++) {
+        shared->promise.words[word] ^= 1;
+        order(other, (struct orders){ .act = ACT_ANSWER });
+        assert_int_equal(shared->result, -EPERM);
+        shared->promise.words[word] ^= 1;
+    }
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_forged), 3);
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_outcome(1, 77, other);
+    assert_over(1);
+}
+
+/* What only looks like an outcome: from an actor that says it with the service's own message. */
+static void test_forged_words(void **state)
+{
+    struct no_answer forged = { .token = shared->token, .reason = REASON_DEADLINE };
+
+    (void)state;
+    ask_other(SILENT);
+    forged.token = shared->token;
+    assert_int_equal(
+        engine_actor_send(f.engine, asker, MESSAGE_TYPE_NO_ANSWER, &forged, sizeof(forged)), 0);
+    run_queues();
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_forged), 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+    fire(LATER(31));
+    assert_over(1);
+}
+
+static void test_passed_on(void **state)
+{
+    (void)state;
+    shared->next = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    ask_other(PASSES_ON);
+    assert_outcome(1, 100, shared->next);
+    assert_int_equal(shared->hops, 1);
+    /* ... to one that does not take it: who has asked is told, and by whom */
+    shared->next = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+    ask_other(PASSES_ON);
+    assert_outcome(2, NO_ANSWER + REASON_NOT_ACCEPTED, shared->next);
+    /* ... to one that has ended */
+    order(shared->next, (struct orders){ .act = ACT_END });
+    ask_other(PASSES_ON);
+    assert_outcome(3, NO_ANSWER + REASON_NO_SUCH_ACTOR, shared->next);
+    assert_over(3);
+    assert_int_equal(engine_fixture_stat(&f, STAT_forwards), 3);
+}
+
+static void test_cycle(void **state)
+{
+    (void)state;
+    shared->next = other; /* to itself, again and again */
+    shared->manner = PASSES_BOTH;
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other });
+    assert_int_equal(shared->result, -ELOOP);
+    assert_int_equal(shared->hops, ENGINE_HOPS_MAX);
+    assert_int_equal(engine_fixture_stat(&f, STAT_forwards), ENGINE_HOPS_MAX);
+    fire(LATER(31));
+    assert_outcome(1, NO_ANSWER + REASON_DEADLINE, other);
+}
+
+static void test_withdrawn(void **state)
+{
+    (void)state;
+    ask_other(LATER_ON);
+    order(asker, (struct orders){ .act = ACT_CANCEL });
+    assert_int_equal(shared->result, 0);
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_int_equal(shared->result, -ESTALE);
+    assert_over(0);
+}
+
+static void test_bounds(void **state)
+{
+    actor_ref deaf = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+
+    (void)state;
+    order(deaf, (struct orders){ .act = ACT_ASK, .to = other });
+    assert_int_equal(shared->result, -EOPNOTSUPP);
+    order(asker,
+          (struct orders){ .act = ACT_ASK, .to = other, .timeout_ns = TIMER_DELAY_MAX_NS + 1 });
+    assert_int_equal(shared->result, -ERANGE);
+    order(asker, (struct orders){ .act = ACT_ASK, .to = actor_ref_make(5000, 0) });
+    assert_int_equal(shared->result, -ESRCH);
+    fire(clock_now_ns()); /* what was withdrawn at once is cleared away */
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other, .n = TIMERS });
+    assert_int_equal(shared->result, -EAGAIN);
+    assert_int_equal(engine_timers_count(f.engine), TIMERS / 2);
+    assert_int_equal(engine_fixture_stat(&f, STAT_asks), TIMERS / 2);
+}
+
+static void test_a_turn_that_died_has_asked_nothing(void **state)
+{
+    (void)state;
+    shared->manner = REPLIES;
+    order_only(asker, (struct orders){ .act = ACT_ASK_DIE, .to = other });
+    run_and_die();
+    shared->orders.act = ACT_NOTHING;
+    run_queues();
+    assert_over(0);
+}
+
+/* ask.Q1: the turn that handled the answer was not committed; it is handled again. */
+static void test_a_turn_that_died_has_taken_nothing(void **state)
+{
+    (void)state;
+    shared->manner = REPLIES;
+    shared->dies = true;
+    order_only(asker, (struct orders){ .act = ACT_ASK, .to = other });
+    run_and_die();
+    run_queues();
+    assert_outcome(1, 100, other);
+    assert_over(1);
+    /* the same of the word that there is no answer */
+    shared->manner = SILENT;
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other });
+    fire_only(LATER(31));
+    shared->dies = true;
+    run_and_die();
+    run_queues();
+    assert_outcome(2, NO_ANSWER + REASON_DEADLINE, other);
+    assert_over(2);
+}
+
+/* Of a life that is over: it begins anew, and hears nothing of what it asked before. */
+static void test_of_another_life(void **state)
+{
+    (void)state;
+    asker = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    ask_other(LATER_ON);
+    uint64_t begun = shared->n_inits;
+    restart();
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_int_equal(shared->result, -ESTALE);
+    fire(clock_now_ns());
+    assert_int_equal(shared->n_inits, begun + 1);
+    assert_over(0);
+}
+
+/* An answer that was under way to it, too. */
+static void test_an_answer_to_another_life(void **state)
+{
+    (void)state;
+    asker = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    shared->manner = REPLIES;
+    shared->dies = true; /* in the handler of the answer, and again would be */
+    order_only(asker, (struct orders){ .act = ACT_ASK, .to = other });
+    run_and_die();
+    run_queues();
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_late), 1);
+    assert_over(0);
+}
+
+int main(void)
+{
+#define TEST(name_) cmocka_unit_test_setup_teardown(test_##name_, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_answer),
+        TEST(of_oneself),
+        TEST(the_first_one_counts),
+        TEST(nobody_answers),
+        TEST(an_answer_that_waits),
+        TEST(the_word_comes_again),
+        TEST(who_has_ended_is_not_waited_for),
+        TEST(what_is_not_accepted),
+        TEST(later),
+        TEST(forged_promises),
+        TEST(forged_words),
+        TEST(passed_on),
+        TEST(cycle),
+        TEST(withdrawn),
+        TEST(bounds),
+        TEST(a_turn_that_died_has_asked_nothing),
+        TEST(a_turn_that_died_has_taken_nothing),
+        TEST(of_another_life),
+        TEST(an_answer_to_another_life),
+    };
+    return cmocka_run_group_tests_name("engine_asks", tests, NULL, NULL);
+}
