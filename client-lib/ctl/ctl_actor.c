@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,14 @@ int ctl_actor_show(struct ctl *ctl)
     return properties_end(&p);
 }
 
-/* Names what the actor accepts, with the nearest first. */
+/* A port is listed among the actors, and has no queue that could be of a kind. */
+static bool actor_is_port(const struct odeon_actor_detail *d)
+{
+    return *d->actor.kind == '\0' && strcmp(d->actor.type, "port") == 0;
+}
+
+/* Names what the actor accepts, with the nearest first; a port accepts nothing that is sent from
+ * here, whatever it is called. */
 static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
                               const char *message, const char *why)
 {
@@ -116,6 +124,14 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
         return ctl_fail(ctl, CTL_REFUSED,
                         "cannot send to %s: %s '%s'. See what odeonctl actor show says it accepts",
                         which, why, message);
+    if (actor_is_port(d)) {
+        odeon_result_free(d);
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot send to %s: it is a client's port, not an actor: its client "
+                        "receives what actors send it, and nothing from here. See odeonctl actor "
+                        "list",
+                        which);
+    }
     suggestion_init(&near, message);
     for (size_t i = 0; i < d->n_accepts; i++)
         suggestion_offer(&near, d->accepts[i]);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <odeon/codec.h>
+
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
@@ -256,6 +258,35 @@ static void test_a_port_takes_nothing_from_here(void **state)
     }
 }
 
+/* By odeonctl, with a message that is known and one that is not: an actor's refusal would list what
+ * it accepts, of which a port has nothing. */
+static void test_odeonctl_knows_a_port(void **state)
+{
+    static const struct {
+        const char *verb, *rest, *says;
+    } commands[] = {
+        { "send", "probe_number n=1", "its client receives what actors send it" },
+        { "send", "nothing", "its client receives what actors send it" },
+        { "stop", "", "its client closes it" },
+    };
+    char which[ODEON_REF_TEXT], text[1024];
+
+    (void)state;
+    odeon_ref_format(odeon_port_ref(port), which);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        /* with the executor's number, and without it, as people write it */
+        for (const char *at = which; at; at = at == which ? strchr(which, '.') + 1 : NULL) {
+            assert_int_equal(ctl(&service, text, sizeof(text), "actor %s %s %s", commands[i].verb,
+                                 at, commands[i].rest),
+                             1);
+            assert_non_null(strstr(text, at));
+            assert_non_null(strstr(text, "is a client's port, not an actor"));
+            assert_non_null(strstr(text, commands[i].says));
+            assert_null(strstr(text, "ccept"));
+            assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_names_and_arguments),
         cmocka_unit_test(test_names_like_references),
         cmocka_unit_test(test_a_port_takes_nothing_from_here),
+        cmocka_unit_test(test_odeonctl_knows_a_port),
         cmocka_unit_test(test_actor_table_is_bounded),
     };
 
