@@ -256,8 +256,11 @@ int engine_start(struct engine *engine);
 /* Large pages for the tables of actors. For a while after the start: clearing one, let alone making
  * room for it, is more than all the rest of a recovery may take. */
 void engine_widen(struct engine *engine);
-/* Waits until nothing is queued and nobody runs, or the timeout; ports are no longer taken from
- * when `stop`.
+/* Nothing is queued and nobody runs, at one look that waits for nobody. A message may have moved
+ * between two of its parts: two looks in a row tell. */
+bool engine_is_quiet(struct engine *engine);
+/* Waits until nothing is queued and nobody runs, or the timeout (0: only counts); ports are no
+ * longer taken from when `stop`.
  * 0: empty; 1: not.  *ret_unreceived: messages still queued, about so many: workers go on. */
 int engine_drain(struct engine *engine, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived);
 /* The books of a stop: what has been sent and has not been received. */

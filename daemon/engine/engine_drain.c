@@ -113,7 +113,7 @@ static bool engine_drain_has_thread(const struct engine *e, uint32_t id)
            (id >= e->segment.workers_max && own_thread_runs(e, id - e->segment.workers_max));
 }
 
-static bool engine_drain_is_quiet(struct engine *e)
+bool engine_is_quiet(struct engine *e)
 {
     for (uint32_t i = 0; i < e->control->id; i++)
         if (load_acquire(&e->workers[i]->shown.busy))
@@ -158,14 +158,15 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
             engine_drain_pause(e);
     if (stop)
         store_release(&e->ports.stopped, 1);
-    do {
+    for (;;) {
         /* twice in a row: between two looks a message may have moved */
-        quiet = engine_drain_is_quiet(e) ? quiet + 1 : 0;
+        quiet = engine_is_quiet(e) ? quiet + 1 : 0;
         if (quiet >= 2)
             r = 0;
-        else
-            engine_drain_pause(e);
-    } while (r != 0 && clock_now_ns() < until);
+        if (r == 0 || clock_now_ns() >= until)
+            break;
+        engine_drain_pause(e);
+    }
     /* published too late to be taken, or by clients that do not stop */
     if (stop && !engine_drain_ports_are_drained(e))
         r = 1;

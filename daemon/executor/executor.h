@@ -114,6 +114,7 @@ struct executor {
     uv_timer_t widen_timer; /* once, when the start is over */
     uv_timer_t drain_timer;
     bool draining, drain_stop;
+    unsigned drain_quiet; /* looks in a row that have found nothing under way */
     uint64_t drain_command, drain_deadline_ns;
 };
 

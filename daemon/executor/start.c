@@ -31,16 +31,13 @@
 #include "daemon/executor/timers.h"
 #include "daemon/executor/turns.h"
 
-/* How long the loop may stand still for one look at a draining engine. */
-#define DRAIN_SLICE_NS UINT64_C(10000000)
-
 /* How long a former executor may take to end: its odeond has died, and the kernel is about to end
  * it, too. */
 #define LOCK_TIMEOUT_NS UINT64_C(5000000000)
 
 /* Large pages come when the first messages have gone through. */
 #define HALT_NS UINT64_C(1000000000) /* for handlers, until they are in the books as running */
-enum { STOP_SECONDS = 1, WIDEN_MS = 100 };
+enum { STOP_SECONDS = 1, WIDEN_MS = 100, DRAIN_LOOK_MS = 1 };
 
 static void start_plugins(struct executor *executor);
 
@@ -513,23 +510,33 @@ static void start_stop_workers(struct executor *executor)
     uv_stop(&executor->loop);
 }
 
-/* While the executor goes on, it drains a slice at a time, so that requests are still answered. At
+/* While the executor goes on, its engine is looked at once in a while and nobody is waited for. At
  * the end there is nothing else to do, and the engine divides the time between what clients have
- * published and what is queued: it gets all of it at once. */
+ * published and what is queued: it gets all of it at once. 0: drained; 1: not, and the time is
+ * over; -EAGAIN: not yet. */
+static int start_drain(struct executor *executor, struct engine_left *ret_left)
+{
+    uint64_t now = uv_hrtime(), deadline = executor->drain_deadline_ns;
+    uint64_t left = deadline > now ? deadline - now : 0;
+
+    if (executor->drain_stop)
+        return engine_drain(executor->engine, left, true, &ret_left->waiting);
+    executor->drain_quiet = engine_is_quiet(executor->engine) ? executor->drain_quiet + 1 : 0;
+    if (executor->drain_quiet >= 2)
+        return 0;
+    return left > 0 ? -EAGAIN : engine_drain(executor->engine, 0, false, &ret_left->waiting);
+}
+
 static void start_on_drain_timer(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
-    uint64_t now = uv_hrtime();
     struct engine_left drained = { 0 };
-    uint64_t left = executor->drain_deadline_ns > now ? executor->drain_deadline_ns - now : 0;
-    uint64_t slice = executor->drain_stop || left < DRAIN_SLICE_NS ? left : DRAIN_SLICE_NS;
     int r;
 
     turns_begin_piece(executor, "drain");
-    r = engine_drain(executor->engine, slice, executor->drain_stop, &drained.waiting);
-
-    if (r != 0 && slice < left) {
-        uv_timer_start(timer, start_on_drain_timer, 1, 0);
+    r = start_drain(executor, &drained);
+    if (r == -EAGAIN) {
+        uv_timer_start(timer, start_on_drain_timer, DRAIN_LOOK_MS, 0);
         return;
     }
     executor->draining = false;
@@ -558,6 +565,7 @@ void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain
         post_rate_lift(executor);
     }
     executor->draining = true;
+    executor->drain_quiet = 0;
     executor->drain_stop = drain->stop;
     executor->drain_command = command;
     executor->drain_deadline_ns =

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@
 #include "daemon/common/page.h"
 #include "proto/port_layout.h"
 #include "proto/reference.h"
+#include "proto/stats_layout.h"
 #include "tests/unit/executor_fixture.h"
 
 static void test_settings(void **state)
@@ -388,6 +390,49 @@ static void test_ports(void **state)
         close(fds[i]);
 }
 
+/* How often the control thread has waited for somebody. */
+static uint64_t control_waits(void)
+{
+    const uint8_t *stats = mmap(NULL, STATS_SEGMENT_SIZE, PROT_READ, MAP_SHARED, s.stats, 0);
+    const struct stats_worker *blocks = (const struct stats_worker *)(stats + STATS_WORKER_OFFSET);
+    uint64_t n;
+
+    assert_ptr_not_equal(stats, MAP_FAILED);
+    n = atomic_load_explicit(&blocks[STATS_CONTROL_BLOCK].value[STAT_control_waits],
+                             memory_order_relaxed);
+    munmap((void *)(uintptr_t)stats, STATS_SEGMENT_SIZE);
+    return n;
+}
+
+/* Whether there is nothing to wait for, or a handler that never returns. */
+static void test_drain_on_demand_waits_for_nobody(void **state)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__Drain drain = ODEON__DRAIN__INIT;
+    const Odeon__Report *report;
+    uint64_t hang;
+
+    (void)state;
+    start_with("hang");
+    command.drain = &drain;
+    command.body_case = ODEON__COMMAND__BODY_DRAIN;
+    drain.timeout_ns = PATIENCE_NS;
+    send_command(&command, NULL, 0);
+    report = receive_report();
+    assert_int_equal(report->body_case, ODEON__REPORT__BODY_DRAINED);
+    assert_true(report->drained->complete);
+    hang = spawn_actor("hang", "");
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(send_to(hang, "hang", NULL, 0)->error, 0);
+    drain.timeout_ns = 50000000;
+    send_command(&command, NULL, 0);
+    report = receive_report();
+    assert_int_equal(report->body_case, ODEON__REPORT__BODY_DRAINED);
+    assert_false(report->drained->complete);
+    assert_true(report->drained->unreceived >= 2);
+    assert_int_equal(control_waits(), 0);
+}
+
 static void test_drain_and_stop(void **state)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
@@ -577,6 +622,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_kill_and_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crashing_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ports, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_drain_on_demand_waits_for_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_drain_and_stop, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_hanging_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(test_greedy_handler, setup, teardown),
