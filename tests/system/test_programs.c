@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library inside real programs: what they do beside it, and what the service makes of it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -219,6 +220,72 @@ static void test_kick_makes_readable(void **state)
     odeon_client_disconnect(poster.client);
 }
 
+static bool standard_ones_are_closed(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            return false;
+    return true;
+}
+
+static void claim(bool holds, int line)
+{
+    if (!holds)
+        _exit(line % 250 + 1);
+}
+
+/* A program whose standard descriptors are closed, as some daemons and hooks run: what it then
+ * writes to those numbers is its own. Ends with 0, or with the line of what went wrong. */
+#define CLAIM(what_) claim(what_, __LINE__)
+static void be_without_descriptors(const char *socket)
+{
+    struct odeon_client *client = NULL;
+    struct odeon_stats *stats = NULL;
+    struct odeon_delivery reply;
+    struct odeon_port *port = NULL;
+    odeon_ref ledger = ODEON_NOBODY;
+    uint32_t type = 0;
+
+    alarm(PATIENCE_S);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        close(fd);
+    CLAIM(odeon_client_connect(socket, "bare", &client) == 0);
+    CLAIM(standard_ones_are_closed());
+    CLAIM(open_port(client, true, &port) == 0);
+    CLAIM(standard_ones_are_closed() && odeon_port_fd(port) > STDERR_FILENO);
+    CLAIM(odeon_stats_open(service.stats, &stats) == 0);
+    CLAIM(odeon_actor_spawn(client, "probe_ledger", NULL, NULL, 0, &ledger) == 0);
+    CLAIM(odeon_message_id(client, odeon_message_of(probe_ask), &type) == 0);
+    CLAIM(odeon_port_call(port, ledger, type, NULL, 0, -1, &reply) == ODEON_CALL_REPLY);
+    CLAIM(odeon_port_arm(port) == 0 && standard_ones_are_closed());
+    odeon_stats_close(stats);
+    odeon_client_disconnect(client);
+    _exit(0);
+}
+
+/* Also by a path that has no room in an address, and goes by way of its directory's descriptor. */
+static void test_standard_descriptors_stay_free(void **state)
+{
+    char detour[160];
+    const char *const paths[] = { service.socket, detour };
+    int n = snprintf(detour, sizeof(detour), "%s/", service.dir);
+
+    (void)state;
+    while (n < 130)
+        n += snprintf(detour + n, sizeof(detour) - (size_t)n, "./");
+    snprintf(detour + n, sizeof(detour) - (size_t)n, "%s", strrchr(service.socket, '/') + 1);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        int status;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+            be_without_descriptors(paths[i]);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 /* One that ends with nobody behind it is no news. */
 static void test_plain_end_is_quiet(void **state)
 {
@@ -242,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_post_tells_of_a_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_post_tells_of_a_service_that_was_killed, begin, end),
         cmocka_unit_test_setup_teardown(test_kick_makes_readable, begin, end),
+        cmocka_unit_test_setup_teardown(test_standard_descriptors_stay_free, begin, end),
         cmocka_unit_test_setup_teardown(test_plain_end_is_quiet, begin, end),
     };
 

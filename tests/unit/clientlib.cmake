@@ -26,4 +26,7 @@ if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
     add_test(NAME unit/api_errors
         COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_errors.sh ${PROJECT_SOURCE_DIR})
     set_tests_properties(unit/api_errors PROPERTIES LABELS "unit;cpu-600")
+    add_test(NAME unit/pkg_config
+        COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_pkg_config.sh ${PROJECT_SOURCE_DIR})
+    set_tests_properties(unit/pkg_config PROPERTIES LABELS "unit;cpu-600" SKIP_RETURN_CODE 77)
 endif()
