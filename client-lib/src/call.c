@@ -88,7 +88,8 @@ static int call_wait_in_slices(struct odeon_port *port, int64_t *deadline_ns, ui
     if (result != 0)
         return result;
     if (odeon_port_dropped(port) != dropped)
-        *deadline_ns = deadline_after(port->client ? port->client->timeout_ns : CALL_SLICE_NS);
+        *deadline_ns =
+            deadline_after(port->client ? client_timeout_ns(port->client) : CALL_SLICE_NS);
     return -EAGAIN;
 }
 

@@ -82,26 +82,42 @@ static void connect_close_directory(int *directory)
     errno = error;
 }
 
-/* Below 0 is for ever, which is 0 for the kernel. */
+/* How long connect() waits for somebody to accept: below 0 for ever, which is 0 for the kernel. */
 static void connect_set_timeout(int fd, int64_t timeout_ns)
 {
     int64_t us = timeout_ns < 0 ? 0 : timeout_ns / 1000 + (timeout_ns % 1000 > 0 || !timeout_ns);
     struct timeval time = { .tv_sec = (time_t)(us / 1000000),
                             .tv_usec = (suseconds_t)(us % 1000000) };
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
-void client_apply_timeout(const struct odeon_client *client)
+/* A signal ends the kernel's wait, and the next one has what is left. */
+static int connect_until(int fd, const struct sockaddr_un *address, int64_t deadline_ns)
 {
-    if (client->socket >= 0)
-        connect_set_timeout(client->socket, client->timeout_ns);
+    int result;
+
+    do {
+        int64_t left_ns = deadline_ns - monotonic_ns();
+
+        if (deadline_ns == DEADLINE_NEVER)
+            left_ns = -1;
+        else if (left_ns < 0)
+            left_ns = 0;
+        if (deadline_ns != WIRE_NOW)
+            connect_set_timeout(fd, left_ns);
+        result = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+    } while (result < 0 && errno == EINTR &&
+             (deadline_ns == DEADLINE_NEVER || monotonic_ns() < deadline_ns));
+    if (result < 0 && errno == EINTR)
+        errno = EAGAIN;
+    return result;
 }
 
-int client_open_socket(const struct odeon_client *client, bool now, int *ret_socket)
+int client_open_socket(const struct odeon_client *client, int64_t deadline_ns, int *ret_socket)
 {
     const char *path = client->path;
+    const bool now = deadline_ns == WIRE_NOW;
     struct sockaddr_un address;
     int fd, directory, result = connect_fill_address(path, &address, &directory);
 
@@ -114,13 +130,8 @@ int client_open_socket(const struct odeon_client *client, bool now, int *ret_soc
         wire_close_fds(&directory, 1);
         return result;
     }
-    connect_set_timeout(fd, client->timeout_ns);
-    do
-        result = connect(fd, (struct sockaddr *)&address, sizeof(address));
-    while (result < 0 && errno == EINTR);
+    result = connect_until(fd, &address, deadline_ns);
     connect_close_directory(&directory);
-    if (result == 0 && now) /* from here on it waits */
-        result = fcntl(fd, F_SETFL, 0);
     if (result < 0) {
         result = connect_explain_connect(errno == EAGAIN && !now ? -ETIMEDOUT : -errno, path);
         close(fd);
@@ -151,7 +162,7 @@ int client_send_hello(struct odeon_client *client, Odeon__Resume *resume)
     client_fill_hello(client, resume, &hello, &request);
     request.id = ++client->last_id;
     client->hellos++;
-    return wire_send(client->socket, &request.base, client->frame);
+    return wire_send(client->socket, &request.base, client->frame, WIRE_NOW);
 }
 
 void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello)
@@ -199,7 +210,7 @@ int client_break(struct odeon_client *client, const char *why)
 {
     int64_t now_ns = monotonic_ns();
 
-    if (client->lost || client->instance == 0 || client->patience_ns == 0)
+    if (client->lost || client->instance == 0 || client_patience_ns(client) == 0)
         return client_lose(client, -ECONNRESET, why);
     connect_close_socket(client);
     if (client->link == LINK_UP) {
@@ -229,10 +240,11 @@ void client_answer_fini(struct client_answer *answer)
     *answer = (struct client_answer){ 0 };
 }
 
-int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer)
+int client_receive_reply(struct odeon_client *client, int64_t deadline_ns,
+                         struct client_answer *ret_answer)
 {
     struct wire_frame *frame = client->frame;
-    int result = wire_receive(client->socket, frame, wait);
+    int result = wire_receive(client->socket, frame, deadline_ns);
 
     if (result == -EAGAIN)
         return result;

@@ -2,7 +2,8 @@
 /* The control connection: what the parts of the library share of `struct odeon_client`.
  *
  * Threads: any. `mutex` is held for a whole round trip and guards everything below it; `names` has
- * a lock of its own, so that a look into the table does not wait for another thread's round trip.
+ * a lock of its own, so that a look into the table does not wait for another thread's round trip,
+ * and times are words of their own, so that changing them does not.
  *
  * connect.C1  One request that somebody waits for is under way at a time; a record with its id
  *     answers it, records with id 0 (events) may come at any time. Those whose time was over before
@@ -50,6 +51,8 @@ struct odeon_client {
     pid_t pid;                     /* for the text of -ECHILD */
     struct names names;
     char *path, *name;
+    _Atomic int64_t patience_ns; /* how long to stay away at most; below 0: for ever */
+    _Atomic int64_t timeout_ns;  /* of a request, likewise */
 
     pthread_mutex_t mutex;
     int socket; /* -1: away */
@@ -58,8 +61,6 @@ struct odeon_client {
     _Atomic uint64_t epoch;          /* likewise; read without the mutex */
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the client to the next odeond */
     uint64_t hellos;                 /* that were sent (connect.C5) */
-    int64_t patience_ns;             /* how long to stay away at most; below 0: for ever */
-    int64_t timeout_ns;              /* of a request, likewise */
     uint64_t n_late;                 /* answers that will come and that nobody waits for */
     int64_t away_ns, retry_ns, retry_wait_ns;
     int lost; /* connect.C2: 0 or why, negative errno */
@@ -108,26 +109,33 @@ int client_error_of(const Odeon__Reply *reply);
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
 
-/* A blocking socket, connected, on which nothing waits longer than the client's timeout; `now`:
- * -EAGAIN instead of waiting for the service to accept. */
-int client_open_socket(const struct odeon_client *client, bool now, int *ret_socket);
-/* Of the socket that is there; nothing when there is none. */
-void client_apply_timeout(const struct odeon_client *client);
+static inline int64_t client_patience_ns(const struct odeon_client *client)
+{
+    return atomic_load_explicit(&client->patience_ns, memory_order_relaxed);
+}
+static inline int64_t client_timeout_ns(const struct odeon_client *client)
+{
+    return atomic_load_explicit(&client->timeout_ns, memory_order_relaxed);
+}
+
+/* A socket, connected, at the deadline at the latest; WIRE_NOW: -EAGAIN instead of waiting for the
+ * service to accept. */
+int client_open_socket(const struct odeon_client *client, int64_t deadline_ns, int *ret_socket);
 /* What the service says about this client. */
 void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello);
 /* A greeting; `resume` NULL: of a new client. */
 void client_fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
                        Odeon__Hello *hello, Odeon__Request *request);
-/* With a new id; the answer is to be received. Under the mutex, or before anybody else has the
- * client. */
+/* With a new id, without waiting; the answer is to be received. Under the mutex, or before anybody
+ * else has the client. */
 int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
 
 /* The next three are called under the mutex. */
 
-/* The next record, parsed, with its descriptors. 0; -EAGAIN: there is none, or none has come within
- * the client's timeout; else the connection
- * has ended (connect.C2, connect.C4). */
-int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer);
+/* The next record, parsed, with its descriptors. 0; -EAGAIN: none has come until the deadline; else
+ * the connection has ended (connect.C2, connect.C4). */
+int client_receive_reply(struct odeon_client *client, int64_t deadline_ns,
+                         struct client_answer *ret_answer);
 /* The connection has ended, and nobody has said why. -ECONNRESET with its text; `lost` says whether
  * there is a way back. */
 int client_break(struct odeon_client *client, const char *why);

@@ -40,7 +40,7 @@ static int reconnect_greet(struct odeon_client *client)
     Odeon__Resume resume = ODEON__RESUME__INIT;
     int result;
 
-    result = client_open_socket(client, true, &client->socket);
+    result = client_open_socket(client, WIRE_NOW, &client->socket);
     if (result < 0)
         return client_break(client, "the service is not there");
     resume.client_id = client->client_id;
@@ -96,7 +96,7 @@ static int reconnect_take_refusal(struct odeon_client *client, const Odeon__Repl
 static int reconnect_take_answer(struct odeon_client *client)
 {
     struct client_answer answer = { 0 };
-    int result = client_receive_reply(client, false, &answer);
+    int result = client_receive_reply(client, WIRE_NOW, &answer);
 
     if (result < 0)
         return result; /* -EAGAIN, or broken again */
@@ -114,12 +114,13 @@ static int reconnect_take_answer(struct odeon_client *client)
 
 static int reconnect_check_patience(struct odeon_client *client)
 {
+    int64_t patience_ns = client_patience_ns(client);
     char why[96];
 
-    if (client->patience_ns < 0 || monotonic_ns() - client->away_ns < client->patience_ns)
+    if (patience_ns < 0 || monotonic_ns() - client->away_ns < patience_ns)
         return -EAGAIN;
     snprintf(why, sizeof(why), "the service has not come back within %lld ms",
-             (long long)(client->patience_ns / 1000000));
+             (long long)(patience_ns / 1000000));
     return client_lose(client, -ECONNRESET, why);
 }
 
@@ -141,13 +142,15 @@ int client_come_back(struct odeon_client *client)
 
 int64_t client_next_step_ns(const struct odeon_client *client, int64_t now_ns)
 {
-    int64_t wait_ns = CONNECT_RETRY_MAX_NS, left_ns;
+    int64_t wait_ns = CONNECT_RETRY_MAX_NS, patience_ns = client_patience_ns(client), left_ns;
 
     if (client->link == LINK_AWAY)
         wait_ns = client->retry_ns > now_ns ? client->retry_ns - now_ns : 0;
+    if (patience_ns <= 0) /* for ever; where there is none the client has been lost */
+        return wait_ns;
     /* no sum of the patience, which may be as large as there are numbers */
-    left_ns = client->patience_ns - (now_ns - client->away_ns);
-    if (client->patience_ns > 0 && left_ns < wait_ns)
+    left_ns = patience_ns - (now_ns - client->away_ns);
+    if (left_ns < wait_ns)
         wait_ns = left_ns > 0 ? left_ns : 0;
     return wait_ns;
 }
@@ -165,7 +168,7 @@ int client_wait_back(struct odeon_client *client, int64_t deadline_ns)
             return error_set(-ETIMEDOUT,
                              "the service is not there, and has not come back within %lld ms; the "
                              "request was not made",
-                             (long long)(client->timeout_ns / 1000000));
+                             (long long)(client_timeout_ns(client) / 1000000));
         if (deadline_ns - now_ns < wait_ns)
             wait_ns = deadline_ns - now_ns;
         pthread_mutex_unlock(&client->mutex);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Round trips on the control connection, and the events that come between; see connect.h.
  *
- * The socket blocks, for as long as the client's timeout: a request is answered when the service
- * answers it. Whatever makes it uncertain
- * which record answers which request (a record that does not parse, is too large, or has a strange
- * id) ends the connection (connect.C2).
+ * A request is answered when the service answers it; it has one deadline, the client's timeout
+ * from its beginning, for its turn behind other threads' requests and for everything behind that.
+ * Whatever makes it uncertain which record answers which request (a record that does not parse, is
+ * too large, or has a strange id) ends the connection (connect.C2).
  */
 #include "client-lib/src/request.h"
 
@@ -69,7 +69,7 @@ static bool request_drop_late(struct odeon_client *client, const Odeon__Reply *r
     request.id = ++client->last_id;
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
     request.port_close = &close;
-    if (wire_send(client->socket, &request.base, client->frame) == 0)
+    if (wire_send(client->socket, &request.base, client->frame, WIRE_NOW) == 0)
         client->n_late++;
     return true;
 }
@@ -80,7 +80,7 @@ static int request_give_up(struct odeon_client *client)
     return error_set(-ETIMEDOUT,
                      "the service has not answered within %lld ms; whether the request is carried "
                      "out is not known, and an answer that comes later is dropped",
-                     (long long)(client->timeout_ns / 1000000));
+                     (long long)(client_timeout_ns(client) / 1000000));
 }
 
 /* What has come while an answer was waited for, and is none. */
@@ -98,13 +98,12 @@ static int request_handle_other(struct odeon_client *client, const Odeon__Reply 
 /* One try on a connection that is up. The reply is in `answer`, or the connection has ended, or the
  * time is over; `ret_sent`: the request may have reached the service. */
 static int request_try_request(struct odeon_client *client, Odeon__Request *request,
-                               struct client_answer *answer, bool *ret_sent)
+                               int64_t deadline_ns, struct client_answer *answer, bool *ret_sent)
 {
-    int64_t deadline_ns = deadline_after(client->timeout_ns);
     int result;
 
     request->id = ++client->last_id;
-    result = wire_send(client->socket, &request->base, client->frame);
+    result = wire_send(client->socket, &request->base, client->frame, deadline_ns);
     *ret_sent = result == 0;
     if (result == -EMSGSIZE)
         return error_set_literal(-EMSGSIZE,
@@ -112,12 +111,12 @@ static int request_try_request(struct odeon_client *client, Odeon__Request *requ
     if (result == -EAGAIN)
         return error_set(-ETIMEDOUT,
                          "the service has taken nothing within %lld ms; the request was not made",
-                         (long long)(client->timeout_ns / 1000000));
+                         (long long)(client_timeout_ns(client) / 1000000));
     /* -EPIPE and -ECONNRESET: what the service said before it closed may still lie in the socket */
     if (result < 0 && result != -EPIPE && result != -ECONNRESET)
         return client_lose(client, result, error_describe(result));
     for (;;) {
-        result = client_receive_reply(client, true, answer);
+        result = client_receive_reply(client, deadline_ns, answer);
         if (result == -EAGAIN)
             return request_give_up(client);
         if (result < 0 || answer->reply->id == request->id)
@@ -126,7 +125,7 @@ static int request_try_request(struct odeon_client *client, Odeon__Request *requ
         client_answer_fini(answer);
         if (result < 0)
             return result;
-        if (monotonic_ns() >= deadline_ns)
+        if (monotonic_ns() >= deadline_ns) /* events without end are no answer */
             return request_give_up(client);
     }
 }
@@ -156,17 +155,16 @@ static bool request_is_repeatable(const Odeon__Request *request)
 
 /* Under the mutex, which is given away while the service is not there. */
 static int request_round_trip(struct odeon_client *client, Odeon__Request *request,
-                              Odeon__Reply__BodyCase expected, struct client_answer *answer)
+                              Odeon__Reply__BodyCase expected, int64_t deadline_ns,
+                              struct client_answer *answer)
 {
-    int64_t deadline_ns = deadline_after(client->timeout_ns);
-
     for (;;) {
         bool sent = false;
         int result = client_wait_back(client, deadline_ns);
 
         if (result < 0)
             return result;
-        result = request_try_request(client, request, answer, &sent);
+        result = request_try_request(client, request, deadline_ns, answer, &sent);
         if (result == 0) {
             answer->hellos = client->hellos;
             return request_judge_reply(answer, expected);
@@ -186,13 +184,19 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
 {
     WITHOUT_CANCELLATION;
     struct client_answer answer = { 0 };
+    int64_t deadline_ns;
     int result = client_check(client);
 
     if (result < 0)
         return result;
+    deadline_ns = deadline_after(client_timeout_ns(client));
+    if (!mutex_lock_until(&client->mutex, deadline_ns))
+        return error_set(-ETIMEDOUT,
+                         "requests of other threads have been under way for all of the %lld ms; "
+                         "the request was not made",
+                         (long long)(client_timeout_ns(client) / 1000000));
     error_keep();
-    pthread_mutex_lock(&client->mutex);
-    result = error_settle(request_round_trip(client, request, expected, &answer));
+    result = error_settle(request_round_trip(client, request, expected, deadline_ns, &answer));
     pthread_mutex_unlock(&client->mutex);
     if (result < 0 || !ret_answer)
         client_answer_fini(&answer);
@@ -210,7 +214,8 @@ void client_call_now(struct odeon_client *client, Odeon__Request *request)
     error_keep();
     pthread_mutex_lock(&client->mutex);
     if (client->lost == 0 && client->link == LINK_UP)
-        (void)request_try_request(client, request, &answer, &sent);
+        (void)request_try_request(client, request, deadline_after(client_timeout_ns(client)),
+                                  &answer, &sent);
     pthread_mutex_unlock(&client->mutex);
     (void)error_settle(0);
     client_answer_fini(&answer);
@@ -227,7 +232,7 @@ void client_poll_events(struct odeon_client *client)
     if (client->lost == 0 && client->link != LINK_UP)
         client_come_back(client);
     while (client->lost == 0 && client->link == LINK_UP &&
-           client_receive_reply(client, false, &answer) == 0) {
+           client_receive_reply(client, WIRE_NOW, &answer) == 0) {
         (void)request_handle_other(client, answer.reply);
         client_answer_fini(&answer);
     }

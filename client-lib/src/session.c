@@ -10,6 +10,7 @@
 #include "client-lib/src/error.h"
 #include "client-lib/src/reconnect.h"
 #include "client-lib/src/request.h"
+#include "client-lib/src/wait.h"
 
 enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
 enum { TIMEOUT_MS_DEFAULT = 60000 };
@@ -102,8 +103,8 @@ static struct odeon_client *session_client_new(const char *path, const char *nam
         return NULL;
     client->socket = -1;
     client->pid = getpid();
-    client->patience_ns = -1;
-    client->timeout_ns = session_default_timeout();
+    atomic_init(&client->patience_ns, -1);
+    atomic_init(&client->timeout_ns, session_default_timeout());
     client->path = session_resolve(path);
     client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
     names_init(&client->names);
@@ -132,7 +133,7 @@ int odeon_client_connect(const char *path, const char *name, struct odeon_client
     client = session_client_new(path, name);
     if (!client)
         return error_set_literal(-ENOMEM, "odeon_client_connect: no memory");
-    result = client_open_socket(client, false, &client->socket);
+    result = client_open_socket(client, deadline_after(client_timeout_ns(client)), &client->socket);
     if (result == 0)
         result = session_say_hello(client);
     if (result < 0) {
@@ -184,25 +185,18 @@ int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
 {
     int result = client_check(client);
 
-    if (result < 0)
-        return result;
-    pthread_mutex_lock(&client->mutex);
-    client->patience_ns = timeout_ns;
-    pthread_mutex_unlock(&client->mutex);
-    return 0;
+    if (result == 0)
+        atomic_store_explicit(&client->patience_ns, timeout_ns, memory_order_relaxed);
+    return result;
 }
 
 int odeon_client_set_timeout(struct odeon_client *client, int64_t timeout_ns)
 {
     int result = client_check(client);
 
-    if (result < 0)
-        return result;
-    pthread_mutex_lock(&client->mutex);
-    client->timeout_ns = timeout_ns;
-    client_apply_timeout(client);
-    pthread_mutex_unlock(&client->mutex);
-    return 0;
+    if (result == 0)
+        atomic_store_explicit(&client->timeout_ns, timeout_ns, memory_order_relaxed);
+    return result;
 }
 
 uint64_t odeon_client_epoch(struct odeon_client *client)

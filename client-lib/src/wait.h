@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time, pauses, barriers and futexes: what waiting on a word of another process takes.
+/* Time, pauses, barriers, futexes and turns: what waiting on a word of another process, or for
+ * another thread, takes.
  *
  * System calls by their number are no points at which a thread is cancelled (connect.C6).
  *
@@ -7,7 +8,9 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -75,3 +78,5 @@ static inline void full_barrier(void)
  * any reason: the caller looks again at what it waits for. */
 void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns,
                        int64_t slice_ns);
+/* False: it was another thread's until the deadline. */
+bool mutex_lock_until(pthread_mutex_t *mutex, int64_t deadline_ns);

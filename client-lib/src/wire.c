@@ -4,11 +4,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *frame)
+#include "client-lib/src/wait.h"
+
+/* False: the deadline has passed. Whatever ends the wait, the caller tries again. */
+static bool wire_wait(int socket, short events, int64_t deadline_ns)
+{
+    struct pollfd look = { .fd = socket, .events = events };
+    int64_t left_ns = 0;
+    struct timespec left;
+
+    if (deadline_ns != DEADLINE_NEVER) {
+        left_ns = deadline_ns - monotonic_ns();
+        if (left_ns <= 0)
+            return false;
+        left = (struct timespec){ .tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000 };
+    }
+    (void)ppoll(&look, 1, left_ns ? &left : NULL, NULL);
+    return true;
+}
+
+int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *frame,
+              int64_t deadline_ns)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
     ssize_t sent;
@@ -17,8 +38,9 @@ int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *fr
         return -EMSGSIZE;
     protobuf_c_message_pack(message, frame->data);
     do
-        sent = send(socket, frame->data, size, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+        sent = send(socket, frame->data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 &&
+           (errno == EINTR || (errno == EAGAIN && wire_wait(socket, POLLOUT, deadline_ns))));
     return sent < 0 ? -errno : 0;
 }
 
@@ -64,7 +86,7 @@ static void wire_frame_take_fds(struct wire_frame *frame, struct msghdr *header)
     }
 }
 
-int wire_receive(int socket, struct wire_frame *frame, bool wait)
+int wire_receive(int socket, struct wire_frame *frame, int64_t deadline_ns)
 {
     union {
         struct cmsghdr align;
@@ -81,8 +103,9 @@ int wire_receive(int socket, struct wire_frame *frame, bool wait)
     frame->n_fds = 0;
     frame->fds_lost = false;
     do
-        got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
-    while (got < 0 && errno == EINTR);
+        got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    while (got < 0 &&
+           (errno == EINTR || (errno == EAGAIN && wire_wait(socket, POLLIN, deadline_ns))));
     if (got < 0)
         return -errno;
     wire_frame_take_fds(frame, &header);

@@ -2,7 +2,9 @@
 /* One protobuf message, with descriptors, as one record of the control connection.
  *
  * No state of its own: the caller owns socket and frame and sees to it that one thread at a time
- * uses them.
+ * uses them. Nobody waits in the kernel's call for the socket itself, whose time begins anew with
+ * each signal: deadlines (wait.h) are moments, and hold whatever comes between; WIRE_NOW has
+ * passed.
  */
 #pragma once
 
@@ -14,6 +16,7 @@
 #include "proto/bounds.h"
 
 enum { WIRE_FDS_MAX = 8 };
+#define WIRE_NOW INT64_C(0)
 
 struct wire_frame {
     size_t size;
@@ -23,12 +26,13 @@ struct wire_frame {
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
 };
 
-/* 0; -EMSGSIZE: packs to more than a record holds; other negative errno. `frame` is only used as
- * room. */
-int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *frame);
-/* 1: a record, its descriptors are the caller's; 0: end of file; -EAGAIN with `wait` false;
- * -EPROTO: the record was too large and is lost; other negative errno. */
-int wire_receive(int socket, struct wire_frame *frame, bool wait);
+/* 0; -EMSGSIZE: packs to more than a record holds; -EAGAIN: there was no room until the deadline;
+ * other negative errno. `frame` is only used as room. */
+int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *frame,
+              int64_t deadline_ns);
+/* 1: a record, its descriptors are the caller's; 0: end of file; -EAGAIN: none has come until the
+ * deadline; -EPROTO: the record was too large and is lost; other negative errno. */
+int wire_receive(int socket, struct wire_frame *frame, int64_t deadline_ns);
 /* The same file under a number above those of standard input, output and error, which others take
  * for theirs when the program has closed them; `fd` is closed then. -1 and errno: none is free. */
 int wire_lift_fd(int fd);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,26 @@ static void test_patience_of_any_length(void **state)
     assert_int_equal(client_next_step_ns(&client, now_ns + 9000), 0);
     client.patience_ns = -1;
     assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
+    client.patience_ns = INT64_MIN; /* for ever, too: a sanitizer sees sums of it */
+    assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
+}
+
+/* Through the calls, which hand them to the kernel and to clocks. */
+static void test_times_of_any_length(void **state)
+{
+    static const int64_t lengths[] = { INT64_MAX,     INT64_MAX - 1, INT64_MAX - 1000000000,
+                                       INT64_MAX / 2, INT64_MIN,     -1 };
+    struct service *s = *state;
+    struct odeon_client *client = connection_service_client(s);
+    odeon_ref ref;
+
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        assert_int_equal(odeon_client_set_patience(client, lengths[i]), 0);
+        assert_int_equal(odeon_client_set_timeout(client, lengths[i]), 0);
+        assert_int_equal(odeon_actor_find(client, "A", &ref), 0);
+        assert_true(deadline_after(lengths[i]) > monotonic_ns() + 1000000000);
+    }
+    odeon_client_disconnect(client);
 }
 
 static void test_listings(void **state)
@@ -560,10 +581,58 @@ static void test_a_thread_is_cancelled_behind_its_call(void **state)
     odeon_client_disconnect(client);
 }
 
+struct nudge {
+    pthread_t whom;
+    _Atomic bool ends;
+};
+
+static void on_nudge(int signal)
+{
+    (void)signal;
+}
+
+static void *nudge(void *argument)
+{
+    struct nudge *nudge = argument;
+
+    while (!atomic_load(&nudge->ends)) {
+        pthread_kill(nudge->whom, SIGUSR1);
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    return NULL;
+}
+
+/* A program's timer that goes off more often than the request's time is long: each signal ends a
+ * system call that waits, whatever the handler's flags say. */
+static void test_signals_do_not_prolong(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client = connection_service_client(s);
+    struct sigaction action = { .sa_handler = on_nudge, .sa_flags = SA_RESTART };
+    struct nudge nudges = { .whom = pthread_self() };
+    pthread_t thread;
+    odeon_ref ref;
+
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    assert_int_equal(odeon_client_set_timeout(client, 50000000), 0);
+    atomic_store(&s->holds, true);
+    assert_int_equal(pthread_create(&thread, NULL, nudge, &nudges), 0);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -ETIMEDOUT);
+    assert_non_null(strstr(odeon_error_text(), "50 ms"));
+    atomic_store(&s->holds, false);
+    assert_int_equal(odeon_client_set_timeout(client, -1), 0);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), 0); /* nor do they end it */
+    atomic_store(&nudges.ends, true);
+    pthread_join(thread, NULL);
+    odeon_client_disconnect(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_no_service, connection_service_setup,
+                                        connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_signals_do_not_prolong, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_a_thread_is_cancelled_behind_its_call,
                                         connection_service_setup, connection_service_teardown),
@@ -584,6 +653,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_descriptors_are_no_standard_ones,
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test(test_patience_of_any_length),
+        cmocka_unit_test_setup_teardown(test_times_of_any_length, connection_service_setup,
+                                        connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_places_changes_and_queues, connection_service_setup,
