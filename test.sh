@@ -102,9 +102,12 @@ give_up()
 # Without what single tests need, those are skipped: no failure of what is tested.
 ensure_packages()
 {
-    packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" && return
-    packages_ensure "${PACKAGES_BUILD[@]}" libcmocka-dev || give_up "packages are missing"
-    echo "test.sh: goes on without them: tests that need them are skipped"
+    packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || {
+        packages_ensure "${PACKAGES_BUILD[@]}" libcmocka-dev || give_up "packages are missing"
+        echo "test.sh: goes on without them: tests that need them are skipped"
+    }
+    [ -z "$ALL" ] || packages_ensure "${PACKAGES_ALL[@]}" ||
+        echo "test.sh: goes on without these, too: tests that need them are skipped"
 }
 
 # Seconds that are left of those that were asked for; a great many if none were.
