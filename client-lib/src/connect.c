@@ -189,11 +189,13 @@ int client_check(const struct odeon_client *client)
 int client_lose(struct odeon_client *client, int error, const char *why)
 {
     if (client->lost == 0) {
-        client->lost = error;
         if (client->socket >= 0)
             shutdown(client->socket, SHUT_RDWR);
+        pthread_mutex_lock(&client->ports_mutex);
+        client->lost = error;
         for (struct odeon_port *port = client->ports; port; port = port->next)
             port_mark_closed(port, -EPIPE, why);
+        pthread_mutex_unlock(&client->ports_mutex);
     }
     return error_set(error, "%s", why);
 }
@@ -273,7 +275,7 @@ bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint6
 {
     bool ours;
 
-    pthread_mutex_lock(&client->mutex);
+    pthread_mutex_lock(&client->ports_mutex);
     ours = client->hellos == hellos; /* connect.C5 */
     if (ours) {
         port->next = client->ports;
@@ -281,17 +283,25 @@ bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint6
         if (client->lost)
             port_mark_closed(port, -EPIPE, "the service has closed the connection");
     }
-    pthread_mutex_unlock(&client->mutex);
+    pthread_mutex_unlock(&client->ports_mutex);
     return ours;
 }
 
 void client_remove_port(struct odeon_client *client, struct odeon_port *port)
 {
-    pthread_mutex_lock(&client->mutex);
+    pthread_mutex_lock(&client->ports_mutex);
     for (struct odeon_port **at = &client->ports; *at; at = &(*at)->next)
         if (*at == port) {
             *at = port->next;
             break;
         }
-    pthread_mutex_unlock(&client->mutex);
+    pthread_mutex_unlock(&client->ports_mutex);
+}
+
+void client_close_later(struct odeon_client *client, uint64_t port_id)
+{
+    pthread_mutex_lock(&client->ports_mutex);
+    if (client->n_closing < ODEON_PORTS_PER_CLIENT_MAX)
+        client->closing[client->n_closing++] = port_id;
+    pthread_mutex_unlock(&client->ports_mutex);
 }

@@ -3,7 +3,9 @@
  *
  * Threads: any. `mutex` is held for a whole round trip and guards everything below it; `names` has
  * a lock of its own, so that a look into the table does not wait for another thread's round trip,
- * and times are words of their own, so that changing them does not.
+ * and times are words of their own, so that changing them does not. `ports_mutex` guards the list
+ * of ports, and is held for a look at it, also while `mutex` is: ports come and go beside another
+ * thread's round trip.
  *
  * connect.C1  One request that somebody waits for is under way at a time; a record with its id
  *     answers it, records with id 0 (events) may come at any time. Those whose time was over before
@@ -18,10 +20,13 @@
  *     step towards a new connection.
  * connect.C5  A port is among the claims of every greeting that is sent after its answer has come:
  *     one that was opened before a greeting and is listed after it is not the client's any more
- *     (`hellos`).
+ *     (`hellos`, which changes under both mutexes).
  * connect.C6  No call is a point at which its thread is cancelled: pthread_cancel() takes effect
  *     behind it. So no mutex is left locked, and no descriptor lost; what a post or an arming calls
  *     by number (wait.h) is no such point by itself.
+ * connect.C7  A port that is closed while another thread's round trip goes on for too long, or a
+ *     greeting that claims it has no answer yet, is among `closing`: the service is asked behind
+ *     that. One that is in no greeting's claims it closes by itself.
  */
 #pragma once
 
@@ -60,15 +65,19 @@ struct odeon_client {
     uint64_t instance;               /* as the service has said; 0: its state ends with it */
     _Atomic uint64_t epoch;          /* likewise; read without the mutex */
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the client to the next odeond */
-    uint64_t hellos;                 /* that were sent (connect.C5) */
     uint64_t n_late;                 /* answers that will come and that nobody waits for */
     int64_t away_ns, retry_ns, retry_wait_ns;
-    int lost; /* connect.C2: 0 or why, negative errno */
+    int lost; /* connect.C2: 0 or why, negative errno; changes under both mutexes */
     uint64_t last_id;
     uint64_t client_id;
     uint32_t boots;
-    struct odeon_port *ports; /* open ports */
     struct wire_frame *frame;
+
+    pthread_mutex_t ports_mutex;
+    struct odeon_port *ports;                     /* open ports */
+    uint64_t hellos;                              /* that were sent (connect.C5) */
+    uint64_t closing[ODEON_PORTS_PER_CLIENT_MAX]; /* connect.C7: what the service has open still */
+    size_t n_closing;
 };
 
 static inline int client_hold_cancellation(void)
@@ -146,3 +155,5 @@ int client_lose(struct odeon_client *client, int error, const char *why);
  * another. */
 bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos);
 void client_remove_port(struct odeon_client *client, struct odeon_port *port);
+/* connect.C7 */
+void client_close_later(struct odeon_client *client, uint64_t port_id);

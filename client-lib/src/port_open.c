@@ -95,7 +95,8 @@ static void port_open_ask_close(struct odeon_client *client, uint64_t id)
     close.port_id = id;
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
     request.port_close = &close;
-    client_call_now(client, &request);
+    if (!client_call_now(client, &request))
+        client_close_later(client, id);
 }
 
 /* One port.  1 (connect.C5): the service went and came meanwhile, try again. */

@@ -14,7 +14,7 @@
 #include "client-lib/src/error.h"
 #include "client-lib/src/wait.h"
 
-/* The ports that the client goes on with.  How many. */
+/* The ports that the client goes on with, which stay while the list is held.  How many. */
 static size_t reconnect_list_claims(const struct odeon_client *client, Odeon__PortClaim *claims,
                                     Odeon__PortClaim **list)
 {
@@ -47,9 +47,12 @@ static int reconnect_greet(struct odeon_client *client)
     resume.instance = client->instance;
     resume.token.data = client->token;
     resume.token.len = sizeof(client->token);
+    pthread_mutex_lock(&client->ports_mutex);
     resume.n_ports = reconnect_list_claims(client, claims, list);
     resume.ports = list;
+    client->n_closing = 0; /* connect.C7 */
     result = client_send_hello(client, &resume);
+    pthread_mutex_unlock(&client->ports_mutex);
     if (result < 0)
         return client_break(client, "the service does not listen");
     client->link = LINK_GREETING;
@@ -70,10 +73,12 @@ static int reconnect_take_welcome(struct odeon_client *client, const Odeon__Hell
         return client_lose(client, -ECONNRESET, "another service answers where this client's was");
     client_take_identity(client, hello);
     client->link = LINK_UP;
+    pthread_mutex_lock(&client->ports_mutex);
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (!reconnect_is_among(hello, port->id))
             port_mark_closed(port, -EPIPE,
                              "the service closed the port while its client was not connected");
+    pthread_mutex_unlock(&client->ports_mutex);
     return 0;
 }
 

@@ -20,9 +20,11 @@ static void request_handle_event(struct odeon_client *client, const Odeon__Event
         client->boots = event->executor_restarted->boots; /* ports live on: nothing else to do */
     if (event->body_case != ODEON__EVENT__BODY_PORT_BROKEN)
         return;
+    pthread_mutex_lock(&client->ports_mutex);
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (port->id == event->port_broken->port_id)
             port_mark_closed(port, -EPIPE, event->port_broken->reason);
+    pthread_mutex_unlock(&client->ports_mutex);
 }
 
 /* A record with id 0: an event; or, with an error, the service's last word before it closes the
@@ -53,24 +55,37 @@ static int request_judge_reply(const struct client_answer *answer, Odeon__Reply_
     return 0;
 }
 
-/* To a request whose time was over: nobody waits for it. A port that it brings is given back, by a
- * request that nobody waits for either. False: it answers nothing that was asked. */
-static bool request_drop_late(struct odeon_client *client, const Odeon__Reply *reply)
+/* Of closings, by requests that nobody waits for. */
+static void request_close_ports(struct odeon_client *client)
 {
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
 
+    request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
+    request.port_close = &close;
+    pthread_mutex_lock(&client->ports_mutex);
+    while (client->n_closing > 0 && client->lost == 0 && client->link == LINK_UP) {
+        close.port_id = client->closing[client->n_closing - 1];
+        request.id = ++client->last_id;
+        if (wire_send(client->socket, &request.base, client->frame, WIRE_NOW) < 0)
+            break; /* it has no room; or has ended, which whoever reads it is told */
+        client->n_late++;
+        client->n_closing--;
+    }
+    pthread_mutex_unlock(&client->ports_mutex);
+}
+
+/* To a request whose time was over: nobody waits for it. A port that it brings is given back.
+ * False: it answers nothing that was asked. */
+static bool request_drop_late(struct odeon_client *client, const Odeon__Reply *reply)
+{
     if (client->n_late == 0 || reply->id > client->last_id)
         return false;
     client->n_late--;
     if (reply->error != 0 || reply->body_case != ODEON__REPLY__BODY_PORT_OPEN)
         return true;
-    close.port_id = reply->port_open->port_id;
-    request.id = ++client->last_id;
-    request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
-    request.port_close = &close;
-    if (wire_send(client->socket, &request.base, client->frame, WIRE_NOW) == 0)
-        client->n_late++;
+    client_close_later(client, reply->port_open->port_id);
+    request_close_ports(client);
     return true;
 }
 
@@ -197,6 +212,7 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
                          (long long)(client_timeout_ns(client) / 1000000));
     error_keep();
     result = error_settle(request_round_trip(client, request, expected, deadline_ns, &answer));
+    request_close_ports(client);
     pthread_mutex_unlock(&client->mutex);
     if (result < 0 || !ret_answer)
         client_answer_fini(&answer);
@@ -205,20 +221,23 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
     return result;
 }
 
-void client_call_now(struct odeon_client *client, Odeon__Request *request)
+bool client_call_now(struct odeon_client *client, Odeon__Request *request)
 {
     WITHOUT_CANCELLATION;
     struct client_answer answer = { 0 };
-    bool sent;
+    int64_t deadline_ns = deadline_after(client_timeout_ns(client));
+    bool sent, greets;
 
+    if (!mutex_lock_until(&client->mutex, deadline_ns))
+        return false;
     error_keep();
-    pthread_mutex_lock(&client->mutex);
+    greets = client->lost == 0 && client->link == LINK_GREETING;
     if (client->lost == 0 && client->link == LINK_UP)
-        (void)request_try_request(client, request, deadline_after(client_timeout_ns(client)),
-                                  &answer, &sent);
+        (void)request_try_request(client, request, deadline_ns, &answer, &sent);
     pthread_mutex_unlock(&client->mutex);
     (void)error_settle(0);
     client_answer_fini(&answer);
+    return !greets;
 }
 
 void client_poll_events(struct odeon_client *client)
@@ -236,6 +255,7 @@ void client_poll_events(struct odeon_client *client)
         (void)request_handle_other(client, answer.reply);
         client_answer_fini(&answer);
     }
+    request_close_ports(client);
     (void)error_settle(0);
     pthread_mutex_unlock(&client->mutex);
 }

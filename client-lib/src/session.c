@@ -62,6 +62,7 @@ static void session_client_free(struct odeon_client *client)
         close(client->socket);
     names_fini(&client->names);
     pthread_mutex_destroy(&client->mutex);
+    pthread_mutex_destroy(&client->ports_mutex);
     if (client->alive)
         munmap((void *)(uintptr_t)client->alive, ALIVE_BYTES);
     free(client->frame);
@@ -109,6 +110,7 @@ static struct odeon_client *session_client_new(const char *path, const char *nam
     client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
     names_init(&client->names);
     pthread_mutex_init(&client->mutex, NULL);
+    pthread_mutex_init(&client->ports_mutex, NULL);
     client->frame = malloc(sizeof(*client->frame));
     if (!client->frame || !client->path || !client->name || session_alive_new(&client->alive) < 0) {
         session_client_free(client);

@@ -389,6 +389,27 @@ static void test_client_leaves_while_no_odeond_runs(void **state)
 
 /* ---- claims */
 
+/* The next odeond has begun and has not answered the greeting, which claims the port: that it was
+ * closed is told behind the answer. */
+static void test_port_closes_while_a_greeting_waits(void **state)
+{
+    struct scene scene;
+    odeon_ref ref;
+
+    (void)state;
+    set_scene(&scene);
+    manager_kill(scene.manager);
+    manager_wait_ready(scene.manager);
+    process_stop(manager_pid(scene.manager));
+    assert_true(
+        wait_until(odeon_port_check(scene.port) == 0 && scene.client->link == LINK_GREETING));
+    scene.port = odeon_port_close(scene.port);
+    assert_int_equal(kill(manager_pid(scene.manager), SIGCONT), 0);
+    assert_int_equal(odeon_actor_find(scene.client, "ledger", &ref), 0);
+    assert_true(wait_until(manager_store_count(scene.manager, "port-") == 0));
+    clear_scene(&scene);
+}
+
 static void expect_refused(struct scene *scene, const char *why)
 {
     odeon_ref ref;
@@ -498,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_service_that_begins_anew_is_another),
         cmocka_unit_test(test_client_dies_while_no_odeond_runs),
         cmocka_unit_test(test_client_leaves_while_no_odeond_runs),
+        cmocka_unit_test(test_port_closes_while_a_greeting_waits),
         cmocka_unit_test(test_wrong_token_is_refused),
         cmocka_unit_test(test_connected_client_cannot_be_claimed),
         cmocka_unit_test(test_token_of_another_process_is_refused),

@@ -95,12 +95,12 @@ ODEON_API struct odeon_client *odeon_client_disconnect(struct odeon_client *clie
  * default) for ever, 0 not at all. After that it is the end, as above. Of no concern where the
  * service's state ends with odeond: that is the end at once. */
 ODEON_API int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns);
-/* How long a request, odeon_client_connect() included, waits for its turn behind those that other
- * threads have under way, and for the service, be it there or not: -1 for ever; by default a
- * minute, or what $ODEON_TIMEOUT_MS says when the client connects. Then it is -ETIMEDOUT: whether
- * the request is carried out is not known unless the text says so; the client and its ports go on.
- * A port that is opened too late is closed again. odeon_port_close() waits for its turn first, and
- * then as long. Setting a time waits for nobody, and is about requests that begin later. */
+/* How long a request, odeon_client_connect() and odeon_port_close() included, waits for its turn
+ * behind those that other threads have under way, and for the service, be it there or not: -1 for
+ * ever; by default a minute, or what $ODEON_TIMEOUT_MS says when the client connects. Then it is
+ * -ETIMEDOUT: whether the request is carried out is not known unless the text says so; the client
+ * and its ports go on. A port that is opened too late is closed again. Setting a time waits for
+ * nobody, and is about requests that begin later. */
 ODEON_API int odeon_client_set_timeout(struct odeon_client *client, int64_t timeout_ns);
 /* How often odeond has been started on the state that this client uses: grows when the client has
  * come back after a restart. Looks for events on the connection. */
