@@ -165,7 +165,8 @@ enum message_type_system {
     MESSAGE_TYPE_FIRST_PLAIN = 17, /* these anybody may send */
 };
 
-/* Why a record ended otherwise than in a handler.  Texts: envelope_reason_name(). */
+/* Why a record ended otherwise than in a handler: enum odeon_reason of <odeon/message.h>, number by
+ * number. */
 enum envelope_reason {
     REASON_NONE = 0,
     REASON_NO_SUCH_ACTOR,   /* the slot never existed or the actor has ended */
@@ -186,29 +187,6 @@ enum envelope_reason {
     REASON_DEADLINE,        /* the asker waited for its answer as long as it wanted to */
     REASON_N,
 };
-
-static inline const char *envelope_reason_name(unsigned reason)
-{
-    static const char *const names[REASON_N] = {
-        [REASON_NONE] = "none",
-        [REASON_NO_SUCH_ACTOR] = "no-such-actor",
-        [REASON_NOT_ACCEPTED] = "not-accepted",
-        [REASON_BAD_SIZE] = "bad-size",
-        [REASON_QUEUE_FULL] = "queue-full",
-        [REASON_ATTEMPTS] = "attempts-exhausted",
-        [REASON_TYPE_NOT_LOADED] = "type-not-loaded",
-        [REASON_INIT_FAILED] = "init-failed",
-        [REASON_CLIENT_GONE] = "client-gone",
-        [REASON_BACKLOG_FULL] = "backlog-full",
-        [REASON_QUARANTINED] = "quarantined",
-        [REASON_USER_FULL] = "user-full",
-        [REASON_MEMORY_FULL] = "memory-full",
-        [REASON_SUSPECTED] = "suspected",
-        [REASON_USER_SLOW] = "user-slow",
-        [REASON_DEADLINE] = "deadline",
-    };
-    return reason < REASON_N ? names[reason] : "unknown";
-}
 
 /* Payload of MESSAGE_TYPE_REFUSAL.  `correlation` is that of the refused record, 0 if it had
  * none. */

@@ -25,7 +25,8 @@ static int measure_refused(const struct odeon_delivery *delivery)
     struct odeon_refusal refusal = { .reason = ODEON_REASON_NONE };
     if (delivery->size >= sizeof(refusal))
         memcpy(&refusal, delivery->data, sizeof(refusal));
-    return bench_error(BENCH_FAILED, "the service refused a message (reason %u)", refusal.reason);
+    return bench_error(BENCH_FAILED, "the service refused a message (%s)",
+                       odeon_reason_name(refusal.reason));
 }
 
 /* Waits for a delivery of the type; stops at a refusal. The caller releases. */

@@ -94,7 +94,7 @@ int ctl_refuse(struct ctl *ctl, int error, const char *format, ...)
         what = NULL;
     va_end(args);
     if (!why || !*why)
-        why = strerror(-error);
+        why = odeon_strerror(error);
     hint = strstr(why, ". ") ? NULL : ctl_hint(error); /* a second sentence says what to do */
     n = strlen(why);
     while (n && (why[n - 1] == '.' || why[n - 1] == '\n'))

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <odeon/names.h>
+
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/ref_text.h"
@@ -20,7 +22,7 @@ static int letter_row(const struct executor *executor, const struct engine_dead_
     row->to = letter->to;
     row->from = letter->from;
     row->size = letter->size;
-    row->reason = reply_string(envelope_reason_name(letter->reason));
+    row->reason = reply_string(odeon_reason_name(letter->reason));
     row->attempts = letter->attempts;
     row->time_ns = letter->time_ns;
     if (engine_message_type_get(executor->engine, (uint16_t)letter->message_type, &message) == 0)

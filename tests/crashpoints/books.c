@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <odeon/names.h>
+
 #include "crash.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/segment/queue.h"
@@ -121,7 +123,7 @@ static void dead_letters_note(struct engine *e)
             item->row >= N_ROWS || !(ledger->row[item->row].flags & ROW_DEAD))
             fail("a dead letter of type %u, %u bytes, row %u, reason %s", envelope->type,
                  envelope->length, envelope_payload_size(envelope) >= sizeof(*item) ? item->row : 0,
-                 envelope_reason_name(envelope->behaviour));
+                 odeon_reason_name(envelope->behaviour));
         row_note(item->row, item->number, false);
         at += sizeof(*letter) + envelope_record_size(envelope);
     }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <odeon/names.h>
+
 #include "crash.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
@@ -517,8 +519,7 @@ static void delivery_note(uint32_t id, const struct envelope *envelope)
         const struct refusal *refusal = envelope_payload(envelope);
         uint32_t row = (uint32_t)(refusal->correlation >> 32);
         if (row >= N_ROWS || !(ledger->row[row].flags & ROW_REFUSED))
-            fail("port %u: a refusal of row %u, %s", id, row,
-                 envelope_reason_name(refusal->reason));
+            fail("port %u: a refusal of row %u, %s", id, row, odeon_reason_name(refusal->reason));
         row_note(row, (uint32_t)refusal->correlation, false);
         return;
     }

@@ -50,7 +50,7 @@ function may(from, to,    l, n, i, words, word) {
         if (index(to, word "/") == 1) return 1
         if (index(to, "client-lib/include/odeon/") != 1) continue
         if (word == "public") return 1
-        if (word == "plugin" && to ~ /\/(plugin|message|version)(_macros)?\.h$/) return 1
+        if (word == "plugin" && to ~ /\/(plugin|message|names|version)(_macros)?\.h$/) return 1
         if (word == "version" && to ~ /\/version\.h$/) return 1
     }
     return 0

@@ -38,6 +38,9 @@ for header in "$include"/odeon/*.h; do
     try "$name" "#include <odeon/$name>\n#include <odeon/$name>\nint main(void);\n"
 done
 try "all of them" "$all"
+try "words" "${all}static inline const char *words(int n) { return n < 0 ? odeon_strerror(n)
+    : odeon_reason_name((unsigned)n); }\nconst char *use(int n);\nconst char *use(int n)
+    { return words(n); }\n"
 if [ $seen -lt 4 ]; then
     echo "FAIL only $seen headers in $include/odeon"
     failed=1

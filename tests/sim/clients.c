@@ -3,6 +3,8 @@
  * it. */
 #include <string.h>
 
+#include <odeon/names.h>
+
 #include "tests/sim/actors.h"
 
 static bool in_order(const struct lane *lane)
@@ -38,7 +40,7 @@ static void refusal_came(struct workload_client *wc, const struct envelope *reco
     if (!(full || faulted) || index >= wc->n_lanes || !lane->correlated || number >= lane->posted ||
         refusal.to != workload.roots[lane->roots[0]].ref)
         sim_fail("client %u got a refusal: %s, lane %u, number %u", wc->client.info.id,
-                 envelope_reason_name(refusal.reason), index, number);
+                 odeon_reason_name(refusal.reason), index, number);
     number_ends(wc->client.info.id, index, number);
 }
 

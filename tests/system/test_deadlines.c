@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include <odeon/codec.h>
+#include <odeon/names.h>
 
 #include "client-lib/src/connect.h"
 #include "tests/system/harness.h"
@@ -446,6 +447,14 @@ static int write_and_read(void)
     return r;
 }
 
+static int say_in_words(void)
+{
+    return odeon_strerror(-EAGAIN) && odeon_reason_name(ODEON_REASON_NONE) &&
+                   odeon_outcome_name(ODEON_CALL_REPLY)
+               ? 0
+               : -EIO;
+}
+
 /* ---- the table */
 
 enum { FULL = -EAGAIN, LATE = -ETIMEDOUT };
@@ -535,6 +544,9 @@ static const struct row {
     { "odeon_ref_format", write_and_read, 0, 0 },
     { "odeon_ref_parse", write_and_read, 0, 0 },
     { "odeon_text_quote_json", write_and_read, 0, 0 },
+    { "odeon_outcome_name", say_in_words, 0, 0 },
+    { "odeon_reason_name", say_in_words, 0, 0 },
+    { "odeon_strerror", say_in_words, 0, 0 },
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 

@@ -4,7 +4,7 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(name ring ring_distrust call connection stats codec)
+foreach(name ring ring_distrust call connection stats codec texts)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
     target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch
         PkgConfig::CMOCKA m)
@@ -14,6 +14,8 @@ endforeach()
 foreach(name ring ring_distrust call connection)
     target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/clientlib_fake.c)
 endforeach()
+target_compile_definitions(test_texts PRIVATE
+    ODEON_HEADERS="${PROJECT_SOURCE_DIR}/client-lib/include/odeon")
 target_sources(test_connection PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/connection_service.c)
 
 if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped

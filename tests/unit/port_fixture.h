@@ -5,6 +5,8 @@
 
 #include <sched.h>
 
+#include <odeon/names.h>
+
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"
@@ -147,7 +149,7 @@ static inline struct refusal client_expect_refusal(struct client *c, actor_ref t
     memcpy(&refusal, envelope_payload(at), sizeof(refusal));
     assert_int_equal(refusal.to, to);
     assert_int_equal(refusal.type, type);
-    assert_string_equal(envelope_reason_name(refusal.reason), envelope_reason_name(reason));
+    assert_string_equal(odeon_reason_name(refusal.reason), odeon_reason_name(reason));
     return refusal;
 }
 

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <odeon/names.h>
+
 #include "daemon/engine/base/inject.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/ports/port.h"
@@ -444,7 +446,7 @@ static uint64_t refusals_received(struct client *c, enum envelope_reason reason)
         struct refusal refusal;
         assert_int_equal(at->type, MESSAGE_TYPE_REFUSAL);
         memcpy(&refusal, envelope_payload(at), sizeof(refusal));
-        assert_string_equal(envelope_reason_name(refusal.reason), envelope_reason_name(reason));
+        assert_string_equal(odeon_reason_name(refusal.reason), odeon_reason_name(reason));
     }
     return n;
 }

@@ -62,18 +62,18 @@
  *   -ENOEXEC, -EISDIR, -EFBIG, -ELOOP, -EBADF   a plugin's file is none, or cannot be read
  *
  * Another one is the kernel's, of a file that was named (-ENOTDIR), or of a call that failed.
+ * odeon_strerror() has these in words, for a program that keeps numbers.
  */
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H
 
 #include <odeon/message.h>
+#include <odeon/names.h>
 #include <odeon/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define ODEON_API __attribute__((visibility("default")))
 
 struct odeon_client;
 struct odeon_port;
@@ -237,6 +237,9 @@ enum odeon_outcome {
     /* the port or the service is gone for good; whether the request was processed is not known */
     ODEON_CALL_CLOSED = 3,
 };
+/* What odeon_port_call() has returned, in words: "reply", "refused", "expired", "closed", or what
+ * odeon_strerror() says of a negative one. */
+ODEON_API const char *odeon_outcome_name(int outcome);
 /* Sends and waits for the reply, also over restarts of executor and odeond, which keep the request.
  * Other deliveries that arrive meanwhile are kept (copied) and returned by odeon_port_receive() in
  * order. Returns an outcome, or a negative errno when nothing was sent (as odeon_port_post_wait()).

@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+#define ODEON_API __attribute__((visibility("default"))) /* what libodeon exports */
+
 /* An actor, or a client's port, as the service knows it: {generation 32, executor 8, slot 24 bits};
  * there is one executor, with number 1. 0 is nobody. A reference stays valid in meaning for ever:
  * once its actor has ended, what is sent to it becomes a dead letter. */

@@ -18,6 +18,7 @@
 #define ODEON_PLUGIN_H
 
 #include <odeon/message.h>
+#include <odeon/names.h>
 #include <odeon/version.h>
 
 #ifdef __cplusplus

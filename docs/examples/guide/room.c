@@ -98,8 +98,8 @@ ODEON_RECEIVE(room, room_say)
     for (uint32_t i = 0; i < self->n; i++) {
         int r = odeon_msg_send_tail(ctx, self->guests[i], room_say, object, n);
         if (r < 0)
-            odeon_logf(ctx, ODEON_LOG_WARNING, "guest %u does not hear number %llu: error %d", i,
-                       (unsigned long long)msg->number, r);
+            odeon_logf(ctx, ODEON_LOG_WARNING, "guest %u does not hear number %llu: %s", i,
+                       (unsigned long long)msg->number, odeon_strerror(r));
     }
     odeon_msg_free(ctx, object);
     return ODEON_NODELETE;

@@ -182,22 +182,10 @@ static int take_counted(struct wordcount *wordcount, const struct odeon_delivery
 
 static int take_refusal(const struct odeon_delivery *delivery)
 {
-    static const char *const reasons[] = { "no reason",
-                                           "the actor has ended",
-                                           "the actor does not accept it",
-                                           "wrong size",
-                                           "its queue is full: use a smaller --window",
-                                           "its handler crashed too often",
-                                           "its plugin is not loaded",
-                                           "the actor could not be initialised",
-                                           "the client is gone",
-                                           "the client's backlog is full" };
     struct odeon_refusal refusal;
     memcpy(&refusal, delivery->data, sizeof(refusal));
     return wordcount_error(WORDCOUNT_FAILED, "the service refused a message: %s",
-                           refusal.reason < sizeof(reasons) / sizeof(reasons[0])
-                               ? reasons[refusal.reason]
-                               : "unknown reason");
+                           odeon_reason_name(refusal.reason));
 }
 
 static int take(struct wordcount *wordcount, const struct odeon_delivery *delivery)

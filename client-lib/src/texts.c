@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What <odeon/names.h> compiles into C and C++, as symbols for others; outcomes of calls. */
+#include <odeon/client.h>
+
+#include "proto/envelope.h"
+
+/* A reason goes from the service to a client, and from the one table to another, by its number. */
+#define SAME(name)                                                                                 \
+    _Static_assert((int)ODEON_REASON_##name == (int)REASON_##name, "a reason's number differs")
+SAME(NONE);
+SAME(NO_SUCH_ACTOR);
+SAME(NOT_ACCEPTED);
+SAME(BAD_SIZE);
+SAME(QUEUE_FULL);
+SAME(ATTEMPTS);
+SAME(TYPE_NOT_LOADED);
+SAME(INIT_FAILED);
+SAME(CLIENT_GONE);
+SAME(BACKLOG_FULL);
+SAME(QUARANTINED);
+SAME(USER_FULL);
+SAME(MEMORY_FULL);
+SAME(SUSPECTED);
+SAME(USER_SLOW);
+SAME(DEADLINE);
+_Static_assert((int)ODEON_REASON_DEADLINE + 1 == (int)REASON_N, "a reason has no public number");
+
+const char *odeon_reason_name(unsigned reason)
+{
+    return odeon_reason_name_(reason);
+}
+
+const char *odeon_strerror(int error)
+{
+    return odeon_strerror_(error);
+}
+
+const char *odeon_outcome_name(int outcome)
+{
+    switch (outcome) {
+    case ODEON_CALL_REPLY:
+        return "reply";
+    case ODEON_CALL_REFUSED:
+        return "refused";
+    case ODEON_CALL_EXPIRED:
+        return "expired";
+    case ODEON_CALL_CLOSED:
+        return "closed";
+    default:
+        return outcome < 0 ? odeon_strerror_(outcome) : "unknown";
+    }
+}
