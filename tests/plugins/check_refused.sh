@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_refused.sh COMPILER INCLUDE-DIR SOURCE...
-# Each source must not compile, and the compiler must say every text of its EXPECT lines; with
-# -DCORRECT it must compile without a warning, so that it is refused for the reason meant and for no
-# other.
+# Each source must not compile, and the compiler must say every text of its EXPECT lines, and in its
+# errors none of its NEVER lines; with -DCORRECT it must compile without a warning, so that it is
+# refused for the reason meant and for no other.
 set -u
 cc=$1
 include=$2
 shift 2
 failed=0
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) && never=$(mktemp) || exit 1
+trap 'rm -f "$log" "$never"' EXIT
 flags="-std=c17 -Wall -Wextra -Wpedantic -fsyntax-only"
 
 if [ $# -eq 0 ]; then
@@ -42,6 +42,10 @@ for source in "$@"; do
     if [ -n "$missing" ]; then
         echo "FAIL $name: the compiler does not say: $missing"
         cat "$log"
+        failed=1
+    elif sed -n 's/.*NEVER: //p' "$source" | grep . >"$never" &&
+        grep 'error:' "$log" | grep -F -f "$never"; then
+        echo "FAIL $name: the compiler says more than it should"
         failed=1
     else
         echo "ok   $name: $(grep -m1 'error:' "$log" | sed 's/.*error: //')"

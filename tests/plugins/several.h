@@ -26,6 +26,10 @@ ODEON_MESSAGE(several_loose, 1, {
     uint64_t at; /* a comment with [] in it */
     char text[];
 });
+ODEON_MESSAGE_TAIL(several_pixels, 1, pixels, {
+    uint32_t width;
+    uint8_t pixels[];
+});
 ODEON_MESSAGE(several_array, 1, { uint64_t words[4]; });
 ODEON_SIGNAL(several_tick, 2);
 ODEON_SIGNAL(several_stop, 1);
@@ -33,6 +37,7 @@ ODEON_SIGNAL(several_stop, 1);
 ODEON_INTERFACE(left, several_tick, several_point, several_text, several_stop);
 ODEON_INTERFACE(right, several_point, several_tight, several_loose);
 ODEON_INTERFACE(bare, several_tick);
+ODEON_INTERFACE(filler, several_point, several_pixels);
 
 struct left_args {
     int64_t start;

@@ -102,4 +102,5 @@ ODEON_PLUGIN_INIT(host)
 ODEON_PLUGIN_FINI()
 {
 }
-ODEON_PLUGIN("several", "2.1.0", ODEON_TYPE(left), ODEON_TYPE(right), ODEON_TYPE(bare));
+ODEON_PLUGIN("several", "2.1.0", ODEON_TYPE(left), ODEON_TYPE(right), ODEON_TYPE(bare),
+             ODEON_TYPE(filler));

@@ -45,3 +45,42 @@ ODEON_RECEIVE(right, several_loose)
 ODEON_HANDLERS(right, ODEON_ON(right, several_point), ODEON_ON(right, several_tight),
                ODEON_ON(right, several_loose));
 ODEON_ACTOR_TYPE(right);
+
+/* Texts from variables, a tail that is not called `text`; what is evaluated how often. */
+ODEON_STATE(filler, {
+    const char *label;
+    int32_t x, asked;
+    int result;
+});
+
+static filler_ref filler_to(struct filler_state *self, struct odeon_context *ctx)
+{
+    self->asked++;
+    return odeon_self(ctx, filler);
+}
+
+static const char *filler_label(struct filler_state *self)
+{
+    self->asked += 100;
+    return self->label;
+}
+
+ODEON_RECEIVE(filler, several_point)
+{
+    self->result = odeon_send(ctx, filler_to(self, ctx), several_point, .x = ++self->x,
+                              ODEON_TEXT(label, filler_label(self)), .y = 7);
+    if (self->result == 0)
+        odeon_reply(ctx, several_point, ODEON_TEXT(label, self->label));
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(filler, several_pixels)
+{
+    size_t n = odeon_tail_size(ctx, msg);
+    self->result = odeon_send_tail(ctx, filler_to(self, ctx), several_pixels, msg->pixels, n,
+                                   .width = msg->width + 1);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(filler, ODEON_ON(filler, several_point), ODEON_ON(filler, several_pixels));
+ODEON_ACTOR_TYPE(filler);

@@ -274,7 +274,7 @@ static void test_descriptor(void **state)
     assert_int_equal(plugin->message_type_size, sizeof(struct odeon_message_type));
     assert_string_equal(plugin->name, "several");
     assert_string_equal(plugin->version, "2.1.0");
-    assert_int_equal(plugin->n_types, 3);
+    assert_int_equal(plugin->n_types, 4);
     assert_non_null(plugin->init);
     assert_non_null(plugin->fini);
     assert_int_equal(plugin->init(&host), 0);
@@ -311,21 +311,22 @@ static void test_messages(void **state)
     assert_int_equal(tick->size, 0);
     assert_string_equal(tick->fields, "");
     assert_int_equal(message_named("several_array")->has_tail, 0);
-    static const char *const tails[] = { "several_text", "several_tight", "several_loose" };
+    static const char *const tails[] = { "several_text", "several_tight", "several_loose",
+                                         "several_pixels" };
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
         assert_int_equal(message_named(tails[i])->has_tail, 1);
         assert_int_equal(message_named(tails[i])->tail_offset, message_named(tails[i])->size);
     }
 }
 
-/* message_macros.M1, message_macros.M2: seven messages, however often the section names them; and
+/* message_macros.M1, message_macros.M2: eight messages, however often the section names them; and
  * this program's own are others. */
 static void test_one_description_in_a_shared_object(void **state)
 {
     (void)state;
     for (struct odeon_message_type *const *m = plugin->messages; m < plugin->messages_end; m++)
         assert_ptr_equal(*m, message_named((*m)->name));
-    assert_true(plugin->messages_end - plugin->messages >= 7);
+    assert_true(plugin->messages_end - plugin->messages >= 8);
     assert_ptr_not_equal(message_named("several_point"), odeon_message_of(several_point));
 
     /* both source files mean the same one: what `right` (one file) has seen is what `left` (the
@@ -430,6 +431,57 @@ static void test_sends(void **state)
     memcpy(times, calls[13].bytes, sizeof(times));
     assert_true(times[0] == ODEON_SECOND_NS && times[1] == ODEON_SECOND_NS);
     expect_call(14, "timer_cancel", 2011, 0, 0, 0); /* that of the eleventh call */
+}
+
+struct filler_view { /* as in several_right.c */
+    const char *label;
+    int32_t x, asked;
+    int result;
+};
+
+/* plugin_macros.P3: each argument is evaluated once, also that of a text. One that does not fit
+ * goes nowhere, and nothing of it. */
+static void test_texts_from_variables(void **state)
+{
+    (void)state;
+    static const char *const labels[] = { NULL, "", "here", "fifteen letters" };
+    const struct odeon_actor_type *filler = type_named("filler");
+    struct filler_view self = { 0 };
+    struct several_point point;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        struct odeon_context ctx = begin(sizeof(point));
+        self = (struct filler_view){ .label = labels[i] };
+        filler->behaviours[0].run(&self, &point, &ctx);
+        assert_int_equal(self.result, 0);
+        assert_int_equal(self.x, 1);
+        assert_int_equal(self.asked, 101);
+        assert_int_equal(n_calls, 2);
+        expect_call(0, "send", 42, message_named("several_point")->id, 0, sizeof(point));
+        memcpy(&point, calls[0].bytes, sizeof(point));
+        assert_int_equal(point.x, 1);
+        assert_int_equal(point.y, 7);
+        assert_string_equal(point.label, labels[i] ? labels[i] : "");
+        memcpy(&point, calls[1].bytes, sizeof(point));
+        assert_string_equal(point.label, labels[i] ? labels[i] : "");
+    }
+    struct odeon_context ctx = begin(sizeof(point));
+    self = (struct filler_view){ .label = "sixteen letters." };
+    filler->behaviours[0].run(&self, &point, &ctx);
+    assert_int_equal(self.result, -ENAMETOOLONG);
+    assert_int_equal(self.asked, 100);
+    assert_int_equal(n_calls, 0);
+}
+
+static void test_a_tail_of_another_name(void **state)
+{
+    (void)state;
+    static const unsigned char payload[] = { 2, 0, 0, 0, 'p', 'i', 'x' };
+    struct odeon_context ctx = begin(sizeof(payload));
+    struct filler_view self = { 0 };
+    type_named("filler")->behaviours[1].run(&self, payload, &ctx);
+    assert_int_equal(self.asked, 1);
+    expect_call(0, "send_tail", 42, message_named("several_pixels")->id, 1, sizeof(payload));
+    assert_memory_equal(calls[0].bytes, "\3\0\0\0pix", sizeof(payload));
 }
 
 /* A service of before timers has a shorter table: no word behind it is read. */
@@ -557,6 +609,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_behaviour_indices),
         cmocka_unit_test(test_init_and_fini),
         cmocka_unit_test(test_sends),
+        cmocka_unit_test(test_texts_from_variables),
+        cmocka_unit_test(test_a_tail_of_another_name),
         cmocka_unit_test(test_sends_of_an_older_service),
         cmocka_unit_test(test_spawn_that_fails),
         cmocka_unit_test(test_replies),

@@ -6,7 +6,9 @@
  *     ODEON_MESSAGE(counter_add, 1, { int64_t amount, weight; });
  *         name, version, body of a plain struct
  *     ODEON_MESSAGE(text_chunk, 1, { uint32_t line; char text[]; });
- *         ends in a tail of bytes, always called `text`
+ *         ends in a tail of bytes, called `text`
+ *     ODEON_MESSAGE_TAIL(picture, 1, pixels, { uint32_t width; uint8_t pixels[]; });
+ *         the same with a tail of another name, or of another kind of elements
  *     ODEON_SIGNAL(counter_get, 1);
  *         has no fields
  *     ODEON_INTERFACE(counter, counter_add, counter_get);
@@ -22,8 +24,8 @@
  *      once for each source file that includes the declaration: the section may name a description
  *      more than once, and whoever reads it must not mind.
  *  message_macros.M3  A message with a tail has no padding before it: its struct is as large as the
- *      offset of `text`.  So the payload is the struct and the bytes behind it.  Sending one that
- *      breaks the rule does not compile.
+ *      offset of the tail.  So the payload is the struct and the bytes behind it.  Sending one that
+ *      breaks the rule does not compile, nor does declaring it by ODEON_MESSAGE_TAIL.
  *  message_macros.M4  The order in an interface is the order of the behaviours: the offset of a
  *      message in `struct counter_accepts` is its behaviour index, and a message that is not in
  *      there is not a member of it, which is what the compiler then says.
@@ -44,12 +46,28 @@
 /* The body is taken as variable arguments, so that the commas in it survive. */
 #define ODEON_MESSAGE(message_, version_, ...)                                                     \
     struct message_ __VA_ARGS__;                                                                   \
+    typedef struct message_ odeon_tail_of_##message_; /* its tail, if any, is `text` */            \
+    ODEON_MESSAGE_(message_, #message_, version_, #__VA_ARGS__)
+
+/* What ODEON_ASSERT_TAIL_ looks at has its tail where the message has it, and calls it `text`. */
+#define ODEON_MESSAGE_TAIL(message_, version_, tail_, ...)                                         \
+    struct message_ __VA_ARGS__;                                                                   \
+    typedef struct {                                                                               \
+        char before[__builtin_offsetof(struct message_, tail_)];                                   \
+        char text[];                                                                               \
+    } odeon_tail_of_##message_;                                                                    \
+    _Static_assert(__builtin_offsetof(struct message_, tail_) == sizeof(struct message_),          \
+                   "message " #message_ " has padding before its tail, or does not end in " #tail_ \
+                   ": put larger fields first, or fill the gap");                                  \
+    ODEON_MESSAGE_(message_, #message_, version_, #__VA_ARGS__)
+
+#define ODEON_MESSAGE_(message_, name_, version_, fields_)                                         \
     _Static_assert(sizeof(struct message_) <= ODEON_PAYLOAD_LIMIT,                                 \
-                   "message " #message_ " exceeds 32,768 bytes");                                  \
-    _Static_assert(sizeof(#__VA_ARGS__) <= ODEON_FIELDS_LIMIT + 1,                                 \
-                   "body of " #message_ " exceeds 447 characters");                                \
+                   "message " name_ " exceeds 32,768 bytes");                                      \
+    _Static_assert(sizeof(fields_) <= ODEON_FIELDS_LIMIT + 1,                                      \
+                   "body of " name_ " exceeds 447 characters");                                    \
     enum { odeon_size_of_##message_ = sizeof(struct message_) };                                   \
-    ODEON_DESCRIBE_(message_, #message_, version_, #__VA_ARGS__, ODEON_ENDS_IN_TAIL_(#__VA_ARGS__))
+    ODEON_DESCRIBE_(message_, name_, version_, fields_, ODEON_ENDS_IN_TAIL_(fields_))
 
 #define ODEON_SIGNAL(message_, version_)                                                           \
     struct message_;                                                                               \
@@ -114,10 +132,36 @@ struct odeon_actor_type;
  * a message is sent. */
 #define odeon_as(actor_, ref_) ((actor_##_ref){ .ref = (ref_) })
 
+/* `to_` as it is; where it is an odeon_ref, one sentence of the compiler's and not several about
+ * members that there are not: in its place stands something that accepts this message. */
+#define ODEON_TYPED_(to_, message_)                                                                \
+    _Generic((to_), odeon_ref : ODEON_UNTYPED_(message_), default : (to_))
+#define ODEON_UNTYPED_(message_)                                                                   \
+    (*(union {                                                                                     \
+        odeon_ref ref;                                                                             \
+        const struct {                                                                             \
+            char message_;                                                                         \
+        } * accepts;                                                                               \
+    } *)odeon_nothing_())
+static inline void *odeon_nothing_(void)
+{
+    return NULL;
+}
+
+/* The reference of a typed one. Its assertion is not in a struct, as others are: clang takes a
+ * literal in there for one outside functions. */
+#define ODEON_REF_(to_)                                                                            \
+    __extension__({                                                                                \
+        _Static_assert(_Generic((to_), odeon_ref : 0, default : 1),                                \
+                       "this reference, an odeon_ref, does not say what its actor accepts: use "   \
+                       "the form that ends in _any, or odeon_as()");                               \
+        ODEON_TYPED_(to_, odeon_unused_).ref;                                                      \
+    })
+
 /* The behaviour index of a message at the receiver, or the compiler's error that it has none. */
 #define ODEON_INDEX_(to_, message_)                                                                \
-    ((void)sizeof((to_).accepts->message_),                                                        \
-     (uint32_t) __builtin_offsetof(__typeof__(*(to_).accepts), message_))
+    ((void)sizeof(ODEON_TYPED_(to_, message_).accepts->message_),                                  \
+     (uint32_t) __builtin_offsetof(__typeof__(*ODEON_TYPED_(to_, message_).accepts), message_))
 
 /* Of a message with a tail, from within its receiver (`message_`: the pointer): how many bytes the
  * tail has. */
@@ -126,7 +170,8 @@ struct odeon_actor_type;
 /* message_macros.M3. */
 #define ODEON_ASSERT_TAIL_(message_)                                                               \
     ((void)sizeof(struct {                                                                         \
-        _Static_assert(__builtin_offsetof(struct message_, text) == sizeof(struct message_),       \
+        _Static_assert(__builtin_offsetof(odeon_tail_of_##message_, text) ==                       \
+                           sizeof(struct message_),                                                \
                        "message " #message_                                                        \
                        " has padding before its tail: put larger fields first, or fill the gap");  \
         char unused;                                                                               \

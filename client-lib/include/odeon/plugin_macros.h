@@ -221,69 +221,140 @@ __attribute__((weak, visibility("hidden"))) int odeon_plugin_start_(struct odeon
 /* ---- Sending.  0 or a negative errno, as struct odeon_host says. ----------------------------
  * `to` is a typed reference; the forms that end in _any take an odeon_ref, and the service checks
  * when the message arrives. A message with fields needs at least one initialiser; fields that are
- * not named are zero. */
+ * not named are zero.
+ *
+ *     odeon_send(ctx, ref, room_enter, .port = port, ODEON_TEXT(name, variable));
+ *
+ * ODEON_TEXT is the initialiser of a field `char name[24]` from a `const char *`, which C has none
+ * for; NULL is "". A text that does not fit, its ending 0 included, is not cut off: nothing is
+ * sent, and the result is -ENAMETOOLONG. */
 #define odeon_send(ctx_, to_, message_, ...)                                                       \
-    odeon_send_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),    \
-                &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_send_((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,             \
+                              ODEON_INDEX_(to_, message_), &odeon_filled_, sizeof(odeon_filled_)), \
+                  __VA_ARGS__)
 #define odeon_send_any(ctx_, to_, message_, ...)                                                   \
-    odeon_send_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,            \
-                &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_send_((ctx_), (to_), odeon_message_of(message_)->id,                       \
+                              ODEON_BEHAVIOUR_UNKNOWN, &odeon_filled_, sizeof(odeon_filled_)),     \
+                  __VA_ARGS__)
+
+#define ODEON_FILLED_(message_, call_, ...)                                                        \
+    __extension__({                                                                                \
+        struct odeon_text_ *odeon_texts_ = NULL;                                                   \
+        struct message_ odeon_filled_ = { __VA_ARGS__ };                                           \
+        odeon_texts_ == NULL || odeon_texts_put_(odeon_texts_, &odeon_filled_) ? (call_)           \
+                                                                               : -ENAMETOOLONG;    \
+    })
+#define ODEON_TEXT(field_, text_)                                                                  \
+    .field_ = { odeon_text_later_(                                                                 \
+        &odeon_texts_,                                                                             \
+        &(struct odeon_text_){ .at = __builtin_offsetof(__typeof__(odeon_filled_), field_),        \
+                               .size = ODEON_SIZE_OF_TEXT_(odeon_filled_.field_),                  \
+                               .text = (text_) }) }
+#define ODEON_SIZE_OF_TEXT_(array_)                                                                \
+    (sizeof(array_) +                                                                              \
+     0 * sizeof(struct {                                                                           \
+         _Static_assert(_Generic(&(array_), char(*)[sizeof(array_)] : 1, default : 0),             \
+                        "ODEON_TEXT is for fields that are arrays of char");                       \
+         char unused;                                                                              \
+     }))
 
 #define odeon_signal(ctx_, to_, message_)                                                          \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     odeon_send_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),   \
-                 NULL, 0))
+     odeon_send_((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,                          \
+                 ODEON_INDEX_(to_, message_), NULL, 0))
 #define odeon_signal_any(ctx_, to_, message_)                                                      \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
      odeon_send_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
 /* Overtakes what waits for the receiver (struct odeon_host.send_urgent). */
 #define odeon_send_urgent(ctx_, to_, message_, ...)                                                \
-    (((ctx_)->host->send_urgent)(                                                                  \
-        (ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),            \
-        &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
+    ODEON_FILLED_(message_,                                                                        \
+                  ((ctx_)->host->send_urgent)(                                                     \
+                      (ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,                     \
+                      ODEON_INDEX_(to_, message_), &odeon_filled_, sizeof(odeon_filled_)),         \
+                  __VA_ARGS__)
 #define odeon_send_urgent_any(ctx_, to_, message_, ...)                                            \
-    (((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,                    \
-                                 ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ }, \
-                                 sizeof(struct message_)))
+    ODEON_FILLED_(message_,                                                                        \
+                  ((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,       \
+                                              ODEON_BEHAVIOUR_UNKNOWN, &odeon_filled_,             \
+                                              sizeof(odeon_filled_)),                              \
+                  __VA_ARGS__)
 #define odeon_signal_urgent(ctx_, to_, message_)                                                   \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     ((ctx_)->host->send_urgent)((ctx_), (to_).ref, odeon_message_of(message_)->id,                \
+     ((ctx_)->host->send_urgent)((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,          \
                                  ODEON_INDEX_(to_, message_), NULL, 0))
 #define odeon_signal_urgent_any(ctx_, to_, message_)                                               \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
      ((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,                    \
                                  ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
-/* A message that ends in `char text[]`: the bytes of the tail and their number come before the
- * fields. */
+/* A message that ends in a tail: the bytes of the tail and their number come before the fields. */
 #define odeon_send_tail(ctx_, to_, message_, bytes_, size_, ...)                                   \
     (ODEON_ASSERT_TAIL_(message_),                                                                 \
-     odeon_send_tail_((ctx_), (to_).ref, odeon_message_of(message_)->id,                           \
-                      ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },        \
-                      sizeof(struct message_), (bytes_), (size_)))
+     ODEON_FILLED_(message_,                                                                       \
+                   odeon_send_tail_((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,       \
+                                    ODEON_INDEX_(to_, message_), &odeon_filled_,                   \
+                                    sizeof(odeon_filled_), (bytes_), (size_)),                     \
+                   __VA_ARGS__))
 #define odeon_send_tail_any(ctx_, to_, message_, bytes_, size_, ...)                               \
     (ODEON_ASSERT_TAIL_(message_),                                                                 \
-     odeon_send_tail_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,      \
-                      &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_), (bytes_),  \
-                      (size_)))
+     ODEON_FILLED_(message_,                                                                       \
+                   odeon_send_tail_((ctx_), (to_), odeon_message_of(message_)->id,                 \
+                                    ODEON_BEHAVIOUR_UNKNOWN, &odeon_filled_,                       \
+                                    sizeof(odeon_filled_), (bytes_), (size_)),                     \
+                   __VA_ARGS__))
 
 /* To the sender of the running message. */
 #define odeon_reply(ctx_, message_, ...)                                                           \
-    odeon_reply_((ctx_), odeon_message_of(message_)->id, &(const struct message_){ __VA_ARGS__ },  \
-                 sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_reply_((ctx_), odeon_message_of(message_)->id, &odeon_filled_,             \
+                               sizeof(odeon_filled_)),                                             \
+                  __VA_ARGS__)
 #define odeon_reply_signal(ctx_, message_)                                                         \
     (ODEON_ASSERT_SIGNAL_(message_), odeon_reply_((ctx_), odeon_message_of(message_)->id, NULL, 0))
 #define odeon_reply_tail(ctx_, message_, bytes_, size_, ...)                                       \
-    (ODEON_ASSERT_TAIL_(message_), odeon_reply_tail_((ctx_), odeon_message_of(message_)->id,       \
-                                                     &(const struct message_){ __VA_ARGS__ },      \
-                                                     sizeof(struct message_), (bytes_), (size_)))
+    (ODEON_ASSERT_TAIL_(message_),                                                                 \
+     ODEON_FILLED_(message_,                                                                       \
+                   odeon_reply_tail_((ctx_), odeon_message_of(message_)->id, &odeon_filled_,       \
+                                     sizeof(odeon_filled_), (bytes_), (size_)),                    \
+                   __VA_ARGS__))
 
 #define ODEON_ASSERT_SIGNAL_(message_)                                                             \
     ((void)sizeof(struct {                                                                         \
         _Static_assert(odeon_size_of_##message_ == 0, #message_ " has fields: use odeon_send");    \
         char unused;                                                                               \
     }))
+
+/* A text that is still to be put into a message. */
+struct odeon_text_ {
+    size_t at, size; /* of its field */
+    const char *text;
+    struct odeon_text_ *next;
+};
+
+/* The field's first byte until then. */
+static inline ODEON_UNUSED_ char odeon_text_later_(struct odeon_text_ **texts,
+                                                   struct odeon_text_ *text)
+{
+    text->next = *texts;
+    *texts = text;
+    return 0;
+}
+
+/* 0: one of them does not fit. */
+static inline ODEON_UNUSED_ int odeon_texts_put_(const struct odeon_text_ *texts, void *message)
+{
+    for (; texts != NULL; texts = texts->next) {
+        size_t length = texts->text != NULL ? strlen(texts->text) : 0;
+        if (length >= texts->size)
+            return 0;
+        if (length > 0)
+            __builtin_memcpy((char *)message + texts->at, texts->text, length);
+    }
+    return 1;
+}
 
 static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref to, uint32_t type,
                                             uint32_t behaviour, const void *data, size_t size)
@@ -392,7 +463,7 @@ static inline ODEON_UNUSED_ int odeon_lookup_(struct odeon_context *ctx, const c
 
 /* Poison: ends the actor when what was sent to it before has been handled. `how_`: ODEON_DELETE,
  * _DESTROY, _FINISHED. */
-#define odeon_stop(ctx_, to_, how_)      odeon_stop_((ctx_), (to_).ref, (how_))
+#define odeon_stop(ctx_, to_, how_)      odeon_stop_((ctx_), ODEON_REF_(to_), (how_))
 #define odeon_stop_any(ctx_, to_, how_)  odeon_stop_((ctx_), (to_), (how_))
 #define odeon_poison_delete(ctx_, to_)   odeon_stop(ctx_, to_, ODEON_DELETE)
 #define odeon_poison_destroy(ctx_, to_)  odeon_stop(ctx_, to_, ODEON_DESTROY)
@@ -420,15 +491,15 @@ static inline ODEON_UNUSED_ int odeon_stop_(struct odeon_context *ctx, odeon_ref
     (ODEON_ASSERT_TAIL_(message_), odeon_msg_new_((ctx_), odeon_message_of(message_), (tail_size_)))
 #define odeon_msg_fields(object_, message_) ((struct message_ *)(object_)->payload)
 #define odeon_msg_send(ctx_, to_, message_, object_)                                               \
-    odeon_msg_send_((ctx_), (to_).ref, odeon_message_of(message_), ODEON_INDEX_(to_, message_),    \
-                    (object_), 0)
+    odeon_msg_send_((ctx_), ODEON_REF_(to_), odeon_message_of(message_),                           \
+                    ODEON_INDEX_(to_, message_), (object_), 0)
 #define odeon_msg_send_any(ctx_, to_, message_, object_)                                           \
     odeon_msg_send_((ctx_), (to_), odeon_message_of(message_), ODEON_BEHAVIOUR_UNKNOWN, (object_), \
                     0)
 #define odeon_msg_send_tail(ctx_, to_, message_, object_, tail_size_)                              \
     (ODEON_ASSERT_TAIL_(message_),                                                                 \
-     odeon_msg_send_((ctx_), (to_).ref, odeon_message_of(message_), ODEON_INDEX_(to_, message_),   \
-                     (object_), (tail_size_)))
+     odeon_msg_send_((ctx_), ODEON_REF_(to_), odeon_message_of(message_),                          \
+                     ODEON_INDEX_(to_, message_), (object_), (tail_size_)))
 
 static inline ODEON_UNUSED_ struct odeon_message_object *
 odeon_msg_new_(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
@@ -496,26 +567,32 @@ odeon_logf(struct odeon_context *ctx, enum odeon_log_level level, const char *fo
 #define ODEON_SECOND_NS UINT64_C(1000000000)
 
 #define odeon_send_after(ctx_, ret_, delay_ns_, to_, message_, ...)                                \
-    odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_).ref, odeon_message_of(message_)->id,   \
-                      ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },        \
-                      sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, ODEON_REF_(to_),               \
+                                    odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),   \
+                                    &odeon_filled_, sizeof(odeon_filled_)),                        \
+                  __VA_ARGS__)
 #define odeon_send_after_any(ctx_, ret_, delay_ns_, to_, message_, ...)                            \
-    odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_), odeon_message_of(message_)->id,       \
-                      ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ },            \
-                      sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_),                         \
+                                    odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,       \
+                                    &odeon_filled_, sizeof(odeon_filled_)),                        \
+                  __VA_ARGS__)
 #define odeon_signal_after(ctx_, ret_, delay_ns_, to_, message_)                                   \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, (to_).ref, odeon_message_of(message_)->id,  \
-                       ODEON_INDEX_(to_, message_), NULL, 0))
+     odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, ODEON_REF_(to_),                            \
+                       odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_), NULL, 0))
 /* The first time is a period from now. */
 #define odeon_send_every(ctx_, ret_, period_ns_, to_, message_, ...)                               \
-    odeon_send_after_((ctx_), (ret_), 0, (period_ns_), (to_).ref, odeon_message_of(message_)->id,  \
-                      ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },        \
-                      sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_send_after_((ctx_), (ret_), 0, (period_ns_), ODEON_REF_(to_),              \
+                                    odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),   \
+                                    &odeon_filled_, sizeof(odeon_filled_)),                        \
+                  __VA_ARGS__)
 #define odeon_signal_every(ctx_, ret_, period_ns_, to_, message_)                                  \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     odeon_send_after_((ctx_), (ret_), 0, (period_ns_), (to_).ref, odeon_message_of(message_)->id, \
-                       ODEON_INDEX_(to_, message_), NULL, 0))
+     odeon_send_after_((ctx_), (ret_), 0, (period_ns_), ODEON_REF_(to_),                           \
+                       odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_), NULL, 0))
 
 static inline ODEON_UNUSED_ int odeon_send_after_(struct odeon_context *ctx, odeon_timer *ret,
                                                   uint64_t delay_ns, uint64_t period_ns,

@@ -12,7 +12,7 @@ ODEON_MESSAGE(room_enter, 1, {
     odeon_ref port;
     char name[24];
 });
-/* ends in a tail of bytes, which is always called `text` */
+/* ends in a tail of bytes, called `text` */
 ODEON_MESSAGE(room_say, 1, {
     uint64_t number;
     char text[];
