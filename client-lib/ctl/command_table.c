@@ -42,6 +42,7 @@ const struct option_info option_table[OPTION_N] = {
                      false },
     [OPTION_BY] = { "by", "user|client|port", "Whose memory to list (user without it)",
                     "user client port", false },
+    [OPTION_OF] = { "of", "REF|NAME", "Only timers that this actor has armed", NULL, false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
@@ -175,6 +176,13 @@ const struct command command_table[] = {
       .options = OPTIONS_PAGED | OPTION_BIT(OPTION_KIND),
       .doc = "List the message queues",
       .run = ctl_queue_list },
+    { .noun = "timer",
+      .verb = "list",
+      .arguments = "",
+      .options = OPTIONS_PAGED | OPTION_BIT(OPTION_OF),
+      .doc = "List the timers that actors have armed",
+      .details = "A stop of the service waits for none of them, and tells how many it leaves.",
+      .run = ctl_timer_list },
     { .noun = "dlq",
       .verb = "list",
       .arguments = "",

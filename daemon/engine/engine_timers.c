@@ -46,15 +46,23 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
     };
 }
 
+/* Whoever arms one waits no longer than for so many looks, however many numbers are free. */
+enum { LOOKS_A_LOCK = 1024 };
+
 int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view *ret)
 {
-    int r = -ENOENT;
-    pthread_mutex_lock(&e->timers.mutex);
-    for (; r < 0 && timer < load_relaxed(&e->segment.header->timers_high); timer++)
-        if (e->timers.heap.place_of[timer] != 0) {
-            engine_timer_view_fill(e, timer, ret);
-            r = 0;
-        }
-    pthread_mutex_unlock(&e->timers.mutex);
+    int r = -EAGAIN;
+    while (r == -EAGAIN) {
+        pthread_mutex_lock(&e->timers.mutex);
+        uint32_t high = load_relaxed(&e->segment.header->timers_high);
+        for (unsigned i = 0; r == -EAGAIN && i < LOOKS_A_LOCK; i++, timer++)
+            if (timer >= high) {
+                r = -ENOENT;
+            } else if (e->timers.heap.place_of[timer] != 0) {
+                engine_timer_view_fill(e, timer, ret);
+                r = 0;
+            }
+        pthread_mutex_unlock(&e->timers.mutex);
+    }
     return r;
 }

@@ -25,6 +25,8 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
                   struct reply *reply);
 int command_queue_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
+int command_timer_list(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply);
 int command_actor_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
 int command_actor_show(struct executor *executor, const Odeon__Request *request,

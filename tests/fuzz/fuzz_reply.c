@@ -169,6 +169,9 @@ static void use_lists(struct odeon_client *client, uint8_t which)
         break;
     case 3:
         (void)odeon_queue_list(client, NULL, 0, 0, &list);
+        odeon_list_free(list);
+        list = NULL;
+        (void)odeon_timer_list(client, ODEON_NOBODY, 0, 0, &list);
         if (odeon_memory_show(client, NULL, &memory) == 0)
             odeon_result_free(memory);
         break;

@@ -48,6 +48,18 @@ ODEON_RECEIVE(ticker, ticker_step)
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(ticker, ODEON_ON(ticker, ticker_start), ODEON_ON(ticker, ticker_step));
+ODEON_RECEIVE(ticker, ticker_many)
+{
+    uint64_t n = 0;
+
+    while (n < msg->n && odeon_send_every(ctx, NULL, NEVER_NS, odeon_self(ctx, ticker), ticker_step,
+                                          .number = n) == 0)
+        n++;
+    odeon_send_any(ctx, msg->port, ticker_heard, .number = n);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(ticker, ODEON_ON(ticker, ticker_start), ODEON_ON(ticker, ticker_step),
+               ODEON_ON(ticker, ticker_many));
 ODEON_ACTOR_TYPE(ticker, ODEON_POLICY(ODEON_RESTART_KEEP));
 ODEON_PLUGIN("ticker", "1.0.0", ODEON_TYPE(ticker));

@@ -12,4 +12,9 @@ ODEON_MESSAGE(ticker_start, 1, {
 ODEON_MESSAGE(ticker_step, 1, { uint64_t number; });
 /* `wrong` is 0, or the line of ticker.c that found something wrong. */
 ODEON_MESSAGE(ticker_heard, 1, { uint64_t number, wrong; });
-ODEON_INTERFACE(ticker, ticker_start, ticker_step);
+/* So many timers that are never to come; then the port hears how many it were. */
+ODEON_MESSAGE(ticker_many, 1, {
+    odeon_ref port;
+    uint64_t n;
+});
+ODEON_INTERFACE(ticker, ticker_start, ticker_step, ticker_many);

@@ -210,6 +210,27 @@ static void answer_queue_list(struct service *s, const Odeon__Request *request, 
     service_send(s, reply, NULL, 0);
 }
 
+static void answer_timer_list(struct service *s, const Odeon__Request *request, Odeon__Reply *reply)
+{
+    Odeon__TimerListReply body = ODEON__TIMER_LIST_REPLY__INIT;
+    Odeon__Timer row = ODEON__TIMER__INIT, *rows[] = { &row };
+
+    row.id = UINT64_C(7) << 40;
+    row.owner = request->timer_list->owner;
+    row.to = row.owner + 1;
+    row.message = (char *)(uintptr_t) "tick";
+    row.size = 8;
+    row.due_in_ns = UINT64_C(5) << 32;
+    row.period_ns = 3;
+    body.n_timers = request->timer_list->owner != 0;
+    body.timers = rows;
+    body.next = request->timer_list->page->after + 4096;
+    body.more = true;
+    reply->body_case = ODEON__REPLY__BODY_TIMER_LIST;
+    reply->timer_list = &body;
+    service_send(s, reply, NULL, 0);
+}
+
 static void answer(struct service *s, const Odeon__Request *request)
 {
     Odeon__Reply reply = ODEON__REPLY__INIT;
@@ -232,6 +253,9 @@ static void answer(struct service *s, const Odeon__Request *request)
         return;
     case ODEON__REQUEST__BODY_QUEUE_LIST:
         answer_queue_list(s, request, &reply);
+        return;
+    case ODEON__REQUEST__BODY_TIMER_LIST:
+        answer_timer_list(s, request, &reply);
         return;
     case ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN:
         answer_intern(s, request, &reply);

@@ -58,7 +58,7 @@ done
 
 # One manner: odeon_<noun>_<verb>; odeon_strerror() is called as what everybody knows.
 nouns='actor|client|dead_letter|error|executor|layout|list|memory|message|outcome|payload|plugin'
-nouns="$nouns|port|queue|reason|ref|result|service|stats|text|type"
+nouns="$nouns|port|queue|reason|ref|result|service|stats|text|timer|type"
 grep -vE "^odeon_(($nouns)_[a-z_]+|strerror)\$" "$scratch/declared" >&2
 [ $? -eq 1 ]
 result $? "every name begins with its noun"

@@ -339,6 +339,26 @@ static void test_places_changes_and_queues(void **state)
     odeon_client_disconnect(client);
 }
 
+/* A page among very many timers may be empty, and lead on. */
+static void test_timers(void **state)
+{
+    struct odeon_client *client = connection_service_client(*state);
+    const struct odeon_timer_info *timer;
+    struct odeon_list *list;
+
+    assert_int_equal(odeon_timer_list(client, 17, 30, 5, &list), 0);
+    timer = list->rows;
+    assert_true(list->n == 1 && list->more && list->next == 30 + 4096);
+    assert_true(timer->id == UINT64_C(7) << 40 && timer->owner == 17 && timer->to == 18);
+    assert_true(timer->size == 8 && timer->due_in_ns == UINT64_C(5) << 32 && timer->period_ns == 3);
+    assert_string_equal(timer->message, "tick");
+    odeon_list_free(list);
+    assert_int_equal(odeon_timer_list(client, ODEON_NOBODY, 0, 0, &list), 0);
+    assert_true(list->n == 0 && list->more && list->next == 4096);
+    odeon_list_free(list);
+    odeon_client_disconnect(client);
+}
+
 static void test_port_from_the_service(void **state)
 {
     struct service *s = *state;
@@ -656,6 +676,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_times_of_any_length, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,
+                                        connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_timers, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_places_changes_and_queues, connection_service_setup,
                                         connection_service_teardown),

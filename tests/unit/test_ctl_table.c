@@ -484,6 +484,22 @@ static void test_queue(void **state)
     check_has(out, "4096");
 }
 
+static void test_timer(void **state)
+{
+    (void)state;
+    assert_int_equal(run("timer|list|--json|--of|1.5.2"), CTL_DONE);
+    assert_int_equal(fake.to, odeon_ref_make(1, 5, 2));
+    check_has(out, "{\"version\":1,\"timers\":[\n{\"id\":77,\"owner\":\"1.5.2\",\"to\":\"1.6.3\","
+                   "\"message\":\"tick\",\"bytes\":8,\"due_in_ns\":5000000000,"
+                   "\"period_ns\":250000}");
+    assert_int_equal(run("timer|list"), CTL_DONE);
+    assert_int_equal(fake.to, ODEON_NOBODY);
+    check_has(out, "DUE IN");
+    check_has(out, "250 us");
+    assert_int_equal(run("timer|list|--of|1.5.0"), CTL_USAGE);
+    check_has(err, "generations begin at 1");
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -669,6 +685,7 @@ int main(void)
         TEST(test_actor_spawn_by_fields),
         TEST(test_actor_others),
         TEST(test_queue),
+        TEST(test_timer),
         TEST(test_memory),
         TEST(test_dlq),
         TEST(test_client),

@@ -121,6 +121,15 @@ struct odeon_queue_info {
     int retiring;             /* takes no new actors: its worker is not active any more */
     const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
 };
+/* A message that an actor has asked for at a time to come. */
+struct odeon_timer_info {
+    uint64_t id;         /* what cancels it */
+    odeon_ref owner, to; /* who has armed it, and who gets the message */
+    const char *message;
+    uint32_t size;      /* of its payload */
+    uint64_t due_in_ns; /* 0: it is due */
+    uint64_t period_ns; /* 0: it comes once */
+};
 /* What memory is for, in bytes of pages that exist. */
 struct odeon_memory_part {
     const char *what; /* "message queues", "outboxes", ... */
@@ -202,6 +211,12 @@ ODEON_API int odeon_executor_set(struct odeon_client *client, const char *const 
 ODEON_API int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
                                uint32_t rows,
                                struct odeon_list **ret); /* struct odeon_queue_info */
+
+/* Timers that are armed, of the actor `owner`, or of all (ODEON_NOBODY), in no order that means
+ * anything. A page that is looked for among very many may be empty, with `more`. */
+ODEON_API int odeon_timer_list(struct odeon_client *client, odeon_ref owner, uint64_t after,
+                               uint32_t rows,
+                               struct odeon_list **ret); /* struct odeon_timer_info */
 
 ODEON_API int odeon_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                 struct odeon_list **ret); /* struct odeon_plugin_info */
