@@ -36,9 +36,9 @@ uint8_t *topology_make_distances(const struct topology *topology);
  * running workers. */
 void topology_log_notes(const struct topology *topology, unsigned n_workers);
 
-/* On the worker's own thread, at its start and whenever there is another plan; `userdata` is the
- * topology. 0, also for a worker that is not to be bound; negative errno. A number behind those of
- * workers is a thread that may run anywhere. */
+/* On the worker's own thread, at its start and whenever there is another plan: binds it, and gives
+ * it a name. `userdata` is the topology. 0, also for a worker that is not to be bound; negative
+ * errno. A number behind those of workers is a thread that may run anywhere. */
 int topology_bind(void *userdata, unsigned worker);
 /* Looks which CPUs may be used now, and binds all workers that are known to topology_bind() anew.
  * The number of workers whose CPU has changed. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding of threads, at first and when CPUs come and go.  See topology.h. */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +49,20 @@ static int topology_bind_entry_bind(struct topology *topology, unsigned worker)
     return r;
 }
 
+/* For debuggers, perf and top. The control thread is the process's first one, whose name is the
+ * process's. */
+static void topology_bind_thread_name(const struct topology *topology, unsigned worker)
+{
+    unsigned n_workers = topology->plan.n_workers;
+    char name[16]; /* what the kernel keeps */
+
+    if (worker < n_workers)
+        snprintf(name, sizeof(name), "worker/%hu", (unsigned short)worker);
+    else
+        snprintf(name, sizeof(name), "detached/%hu", (unsigned short)(worker - n_workers));
+    (void)pthread_setname_np(pthread_self(), name);
+}
+
 int topology_bind(void *userdata, unsigned worker)
 {
     struct topology *topology = userdata;
@@ -57,6 +73,7 @@ int topology_bind(void *userdata, unsigned worker)
         return 0;
     thread = &topology->threads[worker];
     pthread_mutex_lock(&topology->lock);
+    topology_bind_thread_name(topology, worker);
     if (worker < topology->plan.n_workers) {
         if (thread->id != gettid())
             *thread = (struct topology_thread){ topology, gettid(), -1 };

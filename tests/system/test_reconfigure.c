@@ -3,6 +3,8 @@
  * refusals that change nothing, and what a kill of the executor leaves of them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -315,6 +317,40 @@ static void test_queues(void **state)
     expect_ctl(0, "executor set workers=2", NULL);
 }
 
+/* As top, gdb and perf show the executor's threads. */
+static bool executor_has_thread(const char *wanted)
+{
+    char path[PATH_MAX], name[32];
+    glob_t tasks;
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/*/comm", (int)service_executor(&service));
+    assert_int_equal(glob(path, 0, NULL, &tasks), 0);
+    for (size_t i = 0; i < tasks.gl_pathc && !found; i++) {
+        FILE *comm = fopen(tasks.gl_pathv[i], "re");
+
+        if (!comm)
+            continue; /* it has ended */
+        found = fgets(name, sizeof(name), comm) && strcspn(name, "\n") == strlen(wanted) &&
+                strncmp(name, wanted, strlen(wanted)) == 0;
+        fclose(comm);
+    }
+    globfree(&tasks);
+    return found;
+}
+
+static void test_threads_have_names(void **state)
+{
+    (void)state;
+    assert_true(wait_until(executor_has_thread("worker/0") && executor_has_thread("worker/1")));
+    assert_true(executor_has_thread("odeon-executor"));
+    assert_false(executor_has_thread("detached/0"));
+    expect_ctl(0, "actor spawn probe_ledger --name first --detached", NULL);
+    assert_true(wait_until(executor_has_thread("detached/0")));
+    expect_ctl(0, "actor stop first", NULL);
+    assert_true(wait_until(ctl(&service, text, sizeof(text), "actor show first") == 1));
+}
+
 static void test_places_of_actors(void **state)
 {
     (void)state;
@@ -356,6 +392,7 @@ int main(void)
         cmocka_unit_test_teardown(test_survives_a_kill, check_traffic),
         cmocka_unit_test_teardown(test_what_the_first_start_chose_stays, check_traffic),
         cmocka_unit_test_teardown(test_queues, check_traffic),
+        cmocka_unit_test_teardown(test_threads_have_names, check_traffic),
         cmocka_unit_test_teardown(test_places_of_actors, check_traffic),
     };
 
