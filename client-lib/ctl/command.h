@@ -94,6 +94,7 @@ int ctl_memory_show(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);
 int ctl_executor_set(struct ctl *ctl);
 int ctl_plugin_load(struct ctl *ctl);
+int ctl_plugin_check(struct ctl *ctl);
 int ctl_plugin_list(struct ctl *ctl);
 int ctl_plugin_unload(struct ctl *ctl);
 int ctl_type_list(struct ctl *ctl);

@@ -40,11 +40,13 @@
 #define ODEON_UNUSED_ __attribute__((unused))
 
 /* ---- State, init and fini. ------------------------------------------------------------------
- * The state is zeroed before init. Init and fini are found by the linker: they are weak, and null
- * when not written. */
+ * The state is zeroed before init. Its body as text is for `odeonctl plugin check` alone. Init and
+ * fini are found by the linker: they are weak, and null when not written. */
 #define ODEON_STATE(actor_, ...)                                                                   \
     struct actor_##_state __VA_ARGS__;                                                             \
     enum { odeon_state_size_of_##actor_ = sizeof(struct actor_##_state) };                         \
+    static const char odeon_state_text_of_##actor_[]                                               \
+        __attribute__((section("odeon_states"), used)) = #actor_ "\0" #__VA_ARGS__;                \
     ODEON_DECLARE_(actor_)
 
 /* For an actor without state: `self` is then a pointer to nothing. */
