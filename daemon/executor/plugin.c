@@ -19,6 +19,7 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/plugin_check.h"
 #include "daemon/executor/plugin_descriptor.h"
+#include "daemon/executor/plugin_place.h"
 
 struct plugin_type {
     uint32_t id; /* the engine's, 0: not registered */
@@ -35,13 +36,14 @@ struct plugin {
     const struct odeon_plugin *descriptor;
     unsigned n_types;
     struct plugin_type *types;
-    char path[128]; /* what the loader was given */
+    char path[PATH_MAX]; /* what the loader was given */
     char label[PATH_MAX];
 };
 
 struct plugin_registry {
     struct engine *engine;
     const struct host *host;
+    bool in_place;
     unsigned n;
     struct plugin *plugins[ODEON_PLUGINS_MAX];
     /* of the one plugin that is about to go: types that have gone, and whether the next one has
@@ -135,11 +137,17 @@ static void plugin_name_file(struct plugin *plugin)
     snprintf(plugin->path + n, sizeof(plugin->path) - n, "/fd/%d", plugin->fd);
 }
 
-static int plugin_map(struct plugin *plugin, struct explain *explain)
+static int plugin_map(struct plugin *plugin, bool in_place, struct explain *explain)
 {
     const char *error;
+    int r = in_place ? plugin_place_check(plugin->label, explain) : 0;
 
-    plugin_name_file(plugin);
+    if (r < 0)
+        return r;
+    if (in_place)
+        strcpy(plugin->path, plugin->label);
+    else
+        plugin_name_file(plugin);
     plugin->handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->handle) {
         error = dlerror();
@@ -404,7 +412,7 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
     plugin->state = PLUGIN_LOADING;
     plugin->fd = fd;
     snprintf(plugin->label, sizeof(plugin->label), "%s", label[0] ? label : "a descriptor");
-    r = plugin_map(plugin, explain);
+    r = plugin_map(plugin, registry->in_place, explain);
     plugin->borrowed = plugin->handle && plugin_registry_has_handle(registry, plugin->handle);
     if (r == 0)
         r = plugin_start(registry, plugin, explain);
@@ -563,7 +571,7 @@ void plugin_unload_cancel(struct plugin_registry *registry)
 
 /* ---- the registry */
 
-int plugin_registry_new(struct engine *engine, const struct host *host,
+int plugin_registry_new(struct engine *engine, const struct host *host, bool in_place,
                         struct plugin_registry **ret_registry)
 {
     struct plugin_registry *registry = calloc(1, sizeof(*registry));
@@ -572,6 +580,7 @@ int plugin_registry_new(struct engine *engine, const struct host *host,
         return -ENOMEM;
     registry->engine = engine;
     registry->host = host;
+    registry->in_place = in_place;
     *ret_registry = registry;
     return 0;
 }

@@ -6,12 +6,14 @@
  * plugin.L1  A plugin is in the registry from the moment its types are registered until they are
  *     retired: no half-loaded plugin is listed.
  * plugin.L2  The loader knows files by their names, and remembers all names of what it has mapped:
- *     each load has one of its own (a descriptor's number alone comes back).
+ *     each load has one of its own (a descriptor's number alone comes back), but for those that are
+ *     loaded in place.
  * plugin.L3  A load that is refused leaves no code mapped and no type registered; interned message
  *     types stay (their ids are for ever).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/engine/engine.h"
@@ -23,8 +25,9 @@ struct plugin_registry;
 
 enum plugin_state { PLUGIN_LOADING, PLUGIN_ACTIVE, PLUGIN_RETIRED };
 
-/* Neither engine nor host become the registry's. */
-int plugin_registry_new(struct engine *engine, const struct host *host,
+/* Neither engine nor host become the registry's. `in_place`: files are loaded from their labels,
+ * which are paths (plugin_place.h). */
+int plugin_registry_new(struct engine *engine, const struct host *host, bool in_place,
                         struct plugin_registry **ret_registry);
 /* Calls the fini of each plugin; no behaviour may run any more. Code stays mapped: the process is
  * about to end. */

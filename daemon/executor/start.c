@@ -293,7 +293,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     executor_publish_step(executor, START_PLACED, placed_ns);
     executor_publish_step(executor, START_MAPPED, uv_hrtime());
     executor_publish_mode(executor);
-    r = plugin_registry_new(executor->engine, executor->host, &executor->plugins);
+    r = plugin_registry_new(executor->engine, executor->host, start->developer, &executor->plugins);
     if (r < 0)
         return explain_set(explain, r, "no memory for the table of plugins");
     return 0;

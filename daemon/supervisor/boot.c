@@ -107,6 +107,7 @@ static void boot_send_start(struct seat *seat)
     start.ports = seat_ports_count(seat);
     start.protocol = ODEON_EXECUTOR_PROTOCOL;
     start.death_explained = seat->boot.death_explained;
+    start.developer = seat->service->config->developer;
     for (size_t i = 0; i < seat->plugins.n; i++)
         start.plugins += !seat->plugins.list[i].left_out;
     command.body_case = ODEON__COMMAND__BODY_START;

@@ -3,6 +3,7 @@
  * when it is read again. Event loop thread only. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ enum { PLUGINS_CONFIGURED_MAX = 256, OPTIONS_TEXT_MAX = 640 };
 /* What file and --set can say. */
 struct config {
     enum log_level log_level;
+    bool developer; /* plugins are loaded where they lie; small sizes */
     uint64_t drain_timeout_ns;
     uint64_t plugin_load_ns; /* 0: any time */
     uint64_t restart_delay_max_ns;

@@ -19,6 +19,7 @@ static const char usage[] =
     "Hosts actors for other processes: admits clients, starts the executor and keeps it running.\n"
     "\n"
     "  --foreground        not started by a service manager: log to the terminal, tell nobody\n"
+    "  --developer         for who writes plugins: load them where they lie, take small sizes\n"
     "  --runtime-dir DIR   where socket, lock and statistics lie (/run/odeon)\n"
     "  --socket PATH       control socket (DIR/control.sock)\n"
     "  --config FILE       configuration (" ODEON_CONFIG_FILE ")\n"
@@ -38,6 +39,7 @@ static const char usage[] =
 
 enum {
     OPTION_FOREGROUND = 256,
+    OPTION_DEVELOPER,
     OPTION_RUNTIME_DIR,
     OPTION_SOCKET,
     OPTION_CONFIG,
@@ -53,6 +55,7 @@ enum {
 
 static const struct option long_options[] = {
     { "foreground", no_argument, NULL, OPTION_FOREGROUND },
+    { "developer", no_argument, NULL, OPTION_DEVELOPER },
     { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
     { "socket", required_argument, NULL, OPTION_SOCKET },
     { "config", required_argument, NULL, OPTION_CONFIG },
@@ -261,6 +264,24 @@ static int options_apply_command_line(struct config *config, const struct option
     return 0;
 }
 
+/* What fits below valgrind, and into a laptop. Whoever stands still in a debugger is not taken for
+ * one that hangs. File and command line win. */
+static int options_be_small(struct config *config)
+{
+    static const char *const sizes[][2] = {
+        { "actors", "1024" },          { "queues-per-worker", "2" }, { "detached", "4" },
+        { "outbox-bytes", "1M" },      { "limit-bytes", "1M" },      { "backlog-bytes", "1M" },
+        { "dead-letter-bytes", "1M" }, { "timers", "4096" },         { "timer-bytes", "1M" },
+    };
+    int r = 0;
+
+    config->developer = true;
+    config->plugin_load_ns = 0;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && r == 0; i++)
+        r = setting_list_set(&config->executor, sizes[i][0], sizes[i][1]);
+    return r;
+}
+
 static const char *const known_sections[] = { "odeond", "executor", NULL };
 
 int config_load(struct config *config, const struct options *options, char *text)
@@ -274,6 +295,13 @@ int config_load(struct config *config, const struct options *options, char *text
                                .rule_stops_max = 3 };
     options_access_init(config);
     text[0] = '\0';
+    if (options->developer) {
+        r = options_be_small(config);
+        if (r < 0) {
+            snprintf(text, CONFIG_TEXT_MAX, "%s", strerror(-r));
+            return r;
+        }
+    }
     if (options->config_path_given || access(options->config_path, F_OK) == 0 || errno != ENOENT) {
         r = config_read_file(options->config_path, known_sections, options_set_key, config, text);
         if (r < 0)
@@ -296,6 +324,9 @@ static int options_parse_option(struct options *options, int option)
     switch (option) {
     case OPTION_FOREGROUND:
         options->foreground = true;
+        return 0;
+    case OPTION_DEVELOPER:
+        options->developer = true;
         return 0;
     case OPTION_CHECK:
         options->check = true;
@@ -352,6 +383,12 @@ enum options_result options_parse(struct options *options, int argc, char **argv
     if (r == 0 && optind < argc) {
         snprintf(text, OPTIONS_TEXT_MAX, "'%.200s': odeond takes options only (odeond --help)",
                  argv[optind]);
+        return OPTIONS_USAGE;
+    }
+    if (options->developer && (!options->foreground || getenv("NOTIFY_SOCKET"))) {
+        snprintf(text, OPTIONS_TEXT_MAX,
+                 "--developer is for a terminal, with --foreground: a service of a service manager "
+                 "loads copies, which nobody can change while they run");
         return OPTIONS_USAGE;
     }
     if (r == 0)

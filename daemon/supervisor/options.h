@@ -14,6 +14,7 @@
 
 struct options {
     bool foreground;
+    bool developer;
     bool check;
     bool discard_state; /* what a former service has left is not gone on with */
     char *runtime_dir, *socket_path, *config_path;
@@ -29,8 +30,8 @@ enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_USAGE };
 enum options_result options_parse(struct options *options, int argc, char **argv, char *text);
 void options_fini(struct options *options);
 
-/* Defaults, then the file, then the command line. A missing file is fine unless it was asked for.
- * 0, or negative errno with a reason in `text`. */
+/* Defaults, those of --developer, then the file, then the command line. A missing file is fine
+ * unless it was asked for. 0, or negative errno with a reason in `text`. */
 int config_load(struct config *config, const struct options *options, char *text);
 void config_fini(struct config *config);
 const char *config_log_level_name(enum log_level level);

@@ -522,6 +522,8 @@ static int supervisor_prepare(struct supervisor *supervisor)
         return r;
     }
     log_open("odeond", supervisor->config.log_level);
+    if (supervisor->config.developer)
+        log_warning("for a developer: plugins are loaded where they lie, and sizes are small");
     r = supervisor_take_up(supervisor);
     for
         each_seat(seat, supervisor)

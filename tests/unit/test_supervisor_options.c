@@ -174,6 +174,36 @@ static void test_mistakes_in_arguments(void **state)
     assert_int_equal(config_load(&config, &options, text), -ENOENT);
 }
 
+/* One switch, for a terminal; what is said beside it wins. */
+static void test_developer(void **state)
+{
+    char *alone[] = { (char *)"odeond", (char *)"--developer", NULL };
+
+    (void)state;
+    write_file("limit-bytes = 2M\n");
+    assert_int_equal(LOAD("--foreground", "--developer", "--set", "actors=77"), 0);
+    assert_true(config.developer);
+    assert_int_equal(config.plugin_load_ns, 0);
+    assert_string_equal(setting_list_get(&config.executor, "limit-bytes"), "2M");
+    assert_string_equal(setting_list_get(&config.executor, "actors"), "77");
+    assert_string_equal(setting_list_get(&config.executor, "outbox-bytes"), "1M");
+    clean(NULL);
+    assert_int_equal(LOAD("--foreground"), 0);
+    assert_false(config.developer);
+    assert_int_equal(config.executor.n, 1);
+    clean(NULL);
+    assert_int_equal(options_parse(&options, 2, alone, text), OPTIONS_USAGE);
+    assert_non_null(strstr(text, "--developer is for a terminal"));
+    clean(NULL);
+    assert_int_equal(setenv("NOTIFY_SOCKET", "/run/systemd/notify", 1), 0);
+    assert_int_equal(options_parse(&options, 3,
+                                   (char *[]){ (char *)"odeond", (char *)"--foreground",
+                                               (char *)"--developer", NULL },
+                                   text),
+                     OPTIONS_USAGE);
+    assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+}
+
 static void test_too_many_settings(void **state)
 {
     struct setting_list settings = { 0 };
@@ -198,6 +228,7 @@ int main(void)
         cmocka_unit_test_teardown(test_command_line_wins, clean),
         cmocka_unit_test_teardown(test_mistakes_in_the_file, clean),
         cmocka_unit_test_teardown(test_mistakes_in_arguments, clean),
+        cmocka_unit_test_teardown(test_developer, clean),
         cmocka_unit_test(test_too_many_settings),
     };
 
