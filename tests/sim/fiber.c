@@ -17,6 +17,8 @@ static uint8_t *stacks[FIBERS_MAX];
 #error "the simulator has the store order of x86-64, and its fibers use its instructions"
 #endif
 
+void fiber_switch(void **save, void *restore);
+
 /* Saves what a function must keep, and goes on where the other one saved it. */
 __asm__(".text\n"
         ".globl fiber_switch\n"
@@ -33,11 +35,11 @@ __asm__(".text\n"
 static uint8_t *stack_of(uint32_t id)
 {
     if (!stacks[id]) {
-        uint8_t *at = (uint8_t *)(uintptr_t)(STACKS_AT + id * UINT64_C(2) * FIBER_STACK_BYTES);
-        uint8_t *stack =
-            mmap(at, FIBER_STACK_BYTES, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (stack != at || mprotect(stack, GUARD_BYTES, PROT_NONE) < 0) {
+        uint8_t *at = SIM_AT(STACKS_AT + id * UINT64_C(2) * FIBER_STACK_BYTES);
+        uint8_t *stack = mmap(at, FIBER_STACK_BYTES, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | SIM_FIXED, -1, 0);
+        if (stack == MAP_FAILED || (SIM_FIXED && stack != at) ||
+            mprotect(stack, GUARD_BYTES, PROT_NONE) < 0) {
             perror("simulate: a fiber's stack");
             exit(2);
         }
@@ -46,9 +48,45 @@ static uint8_t *stack_of(uint32_t id)
     return stacks[id];
 }
 
+/* Of the process, if it has AddressSanitizer: it guards frames, of which those that a crash has
+ * left are for nobody to take down, and wants to know on which stack it is. */
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void *at, size_t bytes);
+__attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake, const void *bottom,
+                                                          size_t bytes);
+__attribute__((weak)) void __sanitizer_finish_switch_fiber(void *fake, const void **left,
+                                                           size_t *left_bytes);
+/* What it calls the main stack: the first one that is left. */
+static const void *main_bottom;
+static size_t main_bytes;
+
+void fiber_arrived(void *fake)
+{
+    const void *left = NULL;
+    size_t left_bytes = 0;
+    if (!__sanitizer_finish_switch_fiber)
+        return;
+    __sanitizer_finish_switch_fiber(fake, &left, &left_bytes);
+    if (!main_bottom) {
+        main_bottom = left;
+        main_bytes = left_bytes;
+    }
+}
+
+void fiber_change(void **save, void *restore, const struct fiber *to, bool for_good)
+{
+    void *fake = NULL;
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(for_good ? NULL : &fake, to ? to->stack : main_bottom,
+                                       to ? FIBER_STACK_BYTES : main_bytes);
+    fiber_switch(save, restore);
+    fiber_arrived(fake);
+}
+
 void fiber_prepare(struct fiber *fiber, void (*entry)(void))
 {
     fiber->stack = stack_of(fiber->id);
+    if (__asan_unpoison_memory_region)
+        __asan_unpoison_memory_region(fiber->stack + GUARD_BYTES, FIBER_STACK_BYTES - GUARD_BYTES);
     uint64_t *top = (uint64_t *)(fiber->stack + FIBER_STACK_BYTES);
     *--top = 0; /* where it would return to: it does not; the stack is aligned as behind a call */
     *--top = (uint64_t)(uintptr_t)entry;

@@ -284,10 +284,19 @@ void kernel_doorbell_ring(int fd)
     (void)sim_write(fd, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
+/* What counts: an eventfd, or a timerfd. */
+static struct object *counter_of(int fd)
+{
+    int i = fd - FDS_FIRST;
+    bool is_timer =
+        i >= 0 && i < FDS_MAX && fds[i].object >= 0 && objects[fds[i].object].kind == OBJECT_TIMER;
+    return object_of(fd, is_timer ? OBJECT_TIMER : OBJECT_EVENT);
+}
+
 ssize_t sim_read(int fd, void *data, size_t size)
 {
     call();
-    struct object *object = object_of(fd, OBJECT_EVENT);
+    struct object *object = counter_of(fd);
     if (object->count == 0) {
         errno = EAGAIN;
         return -1;
@@ -323,12 +332,12 @@ int sim_timerfd_create(int clock, int flags)
 
 int sim_timerfd_settime(int fd, int flags, const struct itimerspec *when, struct itimerspec *before)
 {
-    (void)flags, (void)before;
+    (void)before;
     call();
     struct object *timer = object_of(fd, OBJECT_TIMER);
-    uint64_t after = duration_of(&when->it_value);
+    uint64_t value = duration_of(&when->it_value);
     timer->count = 0;
-    timer->deadline = after ? sim.now + after : SIM_NEVER;
+    timer->deadline = value == 0 ? SIM_NEVER : flags & TFD_TIMER_ABSTIME ? value : sim.now + value;
     sim_deadline_changed();
     return 0;
 }

@@ -30,9 +30,9 @@ static uint64_t maps_next;
 
 static void arena_make(void)
 {
-    arena = mmap((void *)ARENA_AT, ARENA_BYTES, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (arena != (void *)ARENA_AT) {
+    arena = mmap(SIM_AT(ARENA_AT), ARENA_BYTES, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | SIM_FIXED, -1, 0);
+    if (arena == MAP_FAILED || (SIM_FIXED && arena != SIM_AT(ARENA_AT))) {
         perror("simulate: memory at a fixed address");
         exit(2);
     }
@@ -114,21 +114,21 @@ void *sim_mmap(void *address, size_t size, int protection, int flags, int fd, of
 {
     if (fd < 0 && protection != PROT_NONE)
         return allocate(PAGE, size);
-    uint64_t at = (uint64_t)(uintptr_t)address;
+    void *at = address;
     if (!(flags & MAP_FIXED)) {
-        at = maps_next;
+        at = SIM_AT(maps_next);
         maps_next += ((size + PAGE - 1) & ~(PAGE - 1)) + PAGE;
     }
-    void *got = mmap((void *)at, size, protection, flags | MAP_FIXED, fd, offset);
+    void *got = mmap(at, size, protection, flags | (at ? MAP_FIXED : 0), fd, offset);
     if (got != MAP_FAILED)
-        map_note(at, size, fd, offset);
+        map_note((uint64_t)(uintptr_t)got, size, fd, offset);
     return got;
 }
 
 int sim_munmap(void *address, size_t size)
 {
     uint64_t at = (uint64_t)(uintptr_t)address;
-    if (at >= ARENA_AT && at < ARENA_AT + ARENA_BYTES) {
+    if (at >= (uintptr_t)arena && at < (uintptr_t)arena + ARENA_BYTES) {
         memset(address, GARBAGE, size);
         return 0;
     }

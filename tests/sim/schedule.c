@@ -50,7 +50,7 @@ bool random_one_in(struct sim_random *random, uint32_t n)
 static __attribute__((noreturn)) void back_to_main(void)
 {
     void *nowhere;
-    fiber_switch(&nowhere, sim.main_stack);
+    fiber_change(&nowhere, sim.main_stack, NULL, true);
     __builtin_unreachable();
 }
 
@@ -142,6 +142,14 @@ static struct fiber *choose(void)
     return found;
 }
 
+bool sim_anybody_can_run(void)
+{
+    for (uint32_t i = 0; i < FIBERS_MAX; i++)
+        if (sim.fibers[i].state == FIBER_READY)
+            return true;
+    return false;
+}
+
 static void enter(struct fiber *next)
 {
     struct fiber *before = sim.current;
@@ -151,7 +159,7 @@ static void enter(struct fiber *next)
     sim.current = next;
     sim.trace = (sim.trace ^ next->id) * UINT64_C(0x100000001b3);
     fiber_locals_change(before, next);
-    fiber_switch(&before->stack_pointer, next->stack_pointer);
+    fiber_change(&before->stack_pointer, next->stack_pointer, next, before->state == FIBER_ENDED);
 }
 
 static void lower(struct fiber *f)
@@ -247,7 +255,8 @@ void sim_step(unsigned what, uint64_t where, bool changes)
         decide();
     if (sim.steps > sim.steps_max)
         sim_fail("livelock: no end after %" PRIu64 " steps", sim.steps_max);
-    if (changes && sim.current->side == SIDE_ENGINE && ++sim.mutations == sim.crash_at)
+    if (changes && sim.current->side == SIDE_ENGINE &&
+        (++sim.mutations == sim.crash_at || (sim.crash_when && sim.crash_when())))
         sim_crash();
 }
 
@@ -310,6 +319,7 @@ void sim_sleep_ns(uint64_t ns)
 static void fiber_enter(void)
 {
     struct fiber *self = sim.current;
+    fiber_arrived(NULL);
     (void)self->main(self->argument);
     stores_empty(self);
     self->state = FIBER_ENDED;
@@ -450,18 +460,35 @@ void sim_begin(uint64_t seed, const struct sim_hooks *with)
     kernel_begin();
 }
 
+/* The next one's turn, from the main stack. */
+static void begin(void)
+{
+    sim.current = NULL;
+    if (sim.crashing)
+        crash_happen();
+    sim.crashing = false;
+    sim.current = choose();
+    fiber_locals_change(NULL, sim.current);
+}
+
 void sim_run(void)
 {
-    plan_change();
-    plan_next();
+    if (!sim.paused) {
+        plan_change();
+        plan_next();
+    }
     do {
-        sim.current = NULL;
-        if (sim.crashing)
-            crash_happen();
-        sim.crashing = false;
-        sim.current = choose();
-        fiber_locals_change(NULL, sim.current);
-        fiber_switch(&sim.main_stack, sim.current->stack_pointer);
+        if (!sim.paused)
+            begin();
+        sim.paused = false;
+        fiber_change(&sim.main_stack, sim.current->stack_pointer, sim.current, false);
     } while (sim.crashing);
-    sim.current = NULL;
+    if (!sim.paused)
+        sim.current = NULL;
+}
+
+void sim_pause(void)
+{
+    sim.paused = true;
+    fiber_change(&sim.current->stack_pointer, sim.main_stack, NULL, false);
 }

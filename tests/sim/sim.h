@@ -16,6 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Memory lies at addresses of its own (sim.M1); or, in a process that is somebody else's, where
+ * there is room. */
+#ifdef SIM_ANYWHERE
+#define SIM_AT(address) NULL
+#define SIM_FIXED       0
+#else
+#define SIM_AT(address) ((void *)(uintptr_t)(address))
+#define SIM_FIXED       MAP_FIXED_NOREPLACE
+#endif
+
 /* ---- random numbers: one stream for the schedule, one for the workload ---- */
 
 struct sim_random {
@@ -48,7 +58,12 @@ enum {
     FIBERS_MAX = 40 * SIM_SCALE,
     STORES_MAX = 12,
     FIBER_LOCALS_MAX = 256,
+#ifdef SIM_ANYWHERE
+    /* of others' code; valgrind takes a step of 2 MB for a change of stacks */
+    FIBER_STACK_BYTES = 4 * 1024 * 1024
+#else
     FIBER_STACK_BYTES = 256 * 1024
+#endif
 };
 
 struct kept_store {
@@ -83,7 +98,11 @@ struct fiber {
 };
 
 void fiber_prepare(struct fiber *fiber, void (*entry)(void)); /* its stack */
-void fiber_switch(void **save, void *restore);
+/* To another stack, that of `to` (NULL: the main stack), from one that is left `for_good` or come
+ * back to. */
+void fiber_change(void **save, void *restore, const struct fiber *to, bool for_good);
+/* The first thing on a new stack. */
+void fiber_arrived(void *fake);
 void fiber_locals_change(struct fiber *from, struct fiber *to);
 void fibers_free(void);
 
@@ -130,7 +149,9 @@ struct sim {
     int64_t lowest;
     const void *caller;           /* where the engine's code took the present step */
     struct sim_trace_line *lines; /* the last ones, a ring; NULL: nobody wants to see them */
-    bool failed, over, crashing, crash_behind_boot, booted;
+    bool failed, over, crashing, crash_behind_boot, booted, paused;
+    /* asked at each of the engine's changes: is this where it dies?  NULL: nobody wants to know */
+    bool (*crash_when)(void);
     char what[400];
 };
 extern struct sim sim;
@@ -142,8 +163,10 @@ struct sim_hooks {
 };
 
 void sim_begin(uint64_t seed, const struct sim_hooks *hooks);
-/* Runs until sim_over(), or sim_fail(). */
+/* Runs until sim_over(), or sim_fail(); or until sim_pause(), from where the next call goes on. */
 void sim_run(void);
+void sim_pause(void);
+bool sim_anybody_can_run(void);
 __attribute__((noreturn)) void sim_over(void);
 __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *format, ...);
 const char *schedule_name(void);
