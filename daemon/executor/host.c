@@ -175,6 +175,11 @@ static inline int host_spawn_read(const struct odeon_spawn_options *options,
     return 0;
 }
 
+int host_read_spawn(const struct odeon_spawn_options *options, struct engine_spawn *ret_spawn)
+{
+    return host_spawn_read(options, ret_spawn);
+}
+
 static __attribute__((noinline)) int host_spawn_otherwise(struct odeon_context *ctx, uint32_t type,
                                                           const struct odeon_spawn_options *options,
                                                           odeon_ref *ret_ref)

@@ -25,6 +25,10 @@ const struct odeon_host *host_get_table(const struct host *host);
 /* Message objects that were made and never sent, those that were freed included. */
 uint64_t host_count_unsent(const struct host *host);
 
+/* Spawn options in the engine's words, for who spawns as a plugin does without being one. As struct
+ * odeon_host.spawn. */
+int host_read_spawn(const struct odeon_spawn_options *options, struct engine_spawn *ret_spawn);
+
 /* The engine's types for a plugin's functions. */
 /* struct odeon_inline_block: what contexts lead to. */
 const void *host_get_inline_block(void);

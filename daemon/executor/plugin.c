@@ -44,6 +44,8 @@ struct plugin_registry {
     struct engine *engine;
     const struct host *host;
     bool in_place;
+    engine_behaviour_fn around; /* NULL: the engine calls behaviours themselves */
+    struct plugin *entering;    /* none of the registry's yet */
     unsigned n;
     struct plugin *plugins[ODEON_PLUGINS_MAX];
     /* of the one plugin that is about to go: types that have gone, and whether the next one has
@@ -267,7 +269,7 @@ static int plugin_intern_messages(struct engine *engine, const struct odeon_plug
 }
 
 static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin *d,
-                            const struct odeon_actor_type *t)
+                            const struct odeon_actor_type *t, engine_behaviour_fn around)
 {
     type->behaviours = calloc(t->n_behaviours + 1, sizeof(*type->behaviours));
     if (!type->behaviours)
@@ -280,7 +282,7 @@ static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin 
             .message_type = (uint16_t)m->id,
             .size = (uint16_t)message_type_least_size(m),
             .has_tail = m->has_tail,
-            .run = host_adapt_behaviour(b->run),
+            .run = around ? around : host_adapt_behaviour(b->run),
         };
     }
     type->info = (struct engine_actor_type_info){
@@ -298,7 +300,7 @@ static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin 
     return 0;
 }
 
-static int plugin_translate_types(struct plugin *plugin)
+static int plugin_translate_types(struct plugin *plugin, engine_behaviour_fn around)
 {
     const struct odeon_plugin *d = plugin->descriptor;
 
@@ -306,7 +308,8 @@ static int plugin_translate_types(struct plugin *plugin)
     if (!plugin->types)
         return -ENOMEM;
     for (plugin->n_types = 0; plugin->n_types < d->n_types; plugin->n_types++) {
-        int r = plugin_type_init(&plugin->types[plugin->n_types], d, d->types[plugin->n_types]);
+        int r =
+            plugin_type_init(&plugin->types[plugin->n_types], d, d->types[plugin->n_types], around);
 
         if (r < 0)
             return r;
@@ -371,7 +374,7 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
     r = plugin_intern_messages(registry->engine, d, explain);
     if (r < 0)
         return r;
-    r = plugin_translate_types(plugin);
+    r = plugin_translate_types(plugin, registry->around);
     if (r < 0)
         return explain_set(explain, r, "plugin %s: no memory for its actor types", d->name);
     r = d->init ? d->init(host_get_table(registry->host)) : 0;
@@ -394,28 +397,37 @@ static void plugin_run_start(struct engine *engine, const struct odeon_plugin *d
                     r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
 }
 
-int plugin_load(struct plugin_registry *registry, int fd, const char *label,
-                struct explain *explain, const struct plugin **ret_plugin)
+/* NULL: *ret_error, with a text. */
+static struct plugin *plugin_new(const struct plugin_registry *registry, int fd, const char *label,
+                                 struct explain *explain, int *ret_error)
 {
     struct plugin *plugin;
-    int r;
 
-    r = plugin_check_file(fd, explain);
-    if (r == 0 && registry->n == ODEON_PLUGINS_MAX)
-        r = explain_set(explain, -ENOSPC,
-                        "%u plugins are loaded, which is the limit: unload one first", registry->n);
-    plugin = r == 0 ? calloc(1, sizeof(*plugin)) : NULL;
+    *ret_error = registry->n == ODEON_PLUGINS_MAX ? -ENOSPC : -ENOMEM;
+    if (registry->n == ODEON_PLUGINS_MAX) {
+        explain_set(explain, -ENOSPC, "%u plugins are loaded, which is the limit: unload one first",
+                    registry->n);
+        return NULL;
+    }
+    plugin = calloc(1, sizeof(*plugin));
     if (!plugin) {
-        close(fd);
-        return r < 0 ? r : explain_set(explain, -ENOMEM, "no memory for another plugin");
+        explain_set(explain, -ENOMEM, "no memory for another plugin");
+        return NULL;
     }
     plugin->state = PLUGIN_LOADING;
     plugin->fd = fd;
     snprintf(plugin->label, sizeof(plugin->label), "%s", label[0] ? label : "a descriptor");
-    r = plugin_map(plugin, registry->in_place, explain);
-    plugin->borrowed = plugin->handle && plugin_registry_has_handle(registry, plugin->handle);
+    return plugin;
+}
+
+/* Its code is there, or (`r`) is not: it becomes one of the registry's, or nothing. */
+static int plugin_enter(struct plugin_registry *registry, struct plugin *plugin, int r,
+                        struct explain *explain, const struct plugin **ret_plugin)
+{
+    registry->entering = plugin;
     if (r == 0)
         r = plugin_start(registry, plugin, explain);
+    registry->entering = NULL;
     if (r < 0) {
         /* A type that could not be taken back is in use: its code has to stay. Rare (somebody
          * spawned in between), and said. */
@@ -433,6 +445,34 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
     if (ret_plugin)
         *ret_plugin = plugin;
     return 0;
+}
+
+int plugin_load(struct plugin_registry *registry, int fd, const char *label,
+                struct explain *explain, const struct plugin **ret_plugin)
+{
+    int r = plugin_check_file(fd, explain);
+    struct plugin *plugin = r == 0 ? plugin_new(registry, fd, label, explain, &r) : NULL;
+
+    if (!plugin) {
+        close(fd);
+        return r;
+    }
+    r = plugin_map(plugin, registry->in_place, explain);
+    plugin->borrowed = plugin->handle && plugin_registry_has_handle(registry, plugin->handle);
+    return plugin_enter(registry, plugin, r, explain, ret_plugin);
+}
+
+int plugin_load_linked(struct plugin_registry *registry, const struct odeon_plugin *descriptor,
+                       struct explain *explain, const struct plugin **ret_plugin)
+{
+    int r;
+    struct plugin *plugin = plugin_new(registry, -1, "this program", explain, &r);
+
+    if (!plugin)
+        return r;
+    plugin->descriptor = descriptor;
+    r = plugin_descriptor_check(descriptor, explain);
+    return plugin_enter(registry, plugin, r, explain, ret_plugin);
 }
 
 /* ---- unloading */
@@ -597,6 +637,47 @@ struct plugin_registry *plugin_registry_free(struct plugin_registry *registry)
         plugin_free(plugin, registry->engine);
     }
     free(registry);
+    return NULL;
+}
+
+/* There is no engine that could run its code. */
+static void plugin_drop(struct plugin *plugin, bool ended)
+{
+    plugin->state = PLUGIN_ACTIVE;
+    plugin->initialised = plugin->initialised && ended;
+    plugin_free(plugin, NULL);
+}
+
+struct plugin_registry *plugin_registry_drop(struct plugin_registry *registry, bool ended)
+{
+    if (!registry)
+        return NULL;
+    if (registry->entering)
+        plugin_drop(registry->entering, ended);
+    while (registry->n > 0)
+        plugin_drop(registry->plugins[--registry->n], ended);
+    free(registry);
+    return NULL;
+}
+
+void plugin_registry_set_around(struct plugin_registry *registry, engine_behaviour_fn around)
+{
+    registry->around = around;
+}
+
+odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *registry,
+                                                  uint32_t type, uint32_t message)
+{
+    for (unsigned i = 0; i < registry->n; i++)
+        for (unsigned j = 0; j < registry->plugins[i]->n_types; j++) {
+            const struct plugin_type *t = &registry->plugins[i]->types[j];
+
+            for (uint32_t k = 0; t->id == type && k < t->info.n_behaviours; k++)
+                if (t->behaviours[k].message_type == message)
+                    return plugin_descriptor_get_behaviour(
+                               registry->plugins[i]->descriptor->types[j], k)
+                        ->run;
+        }
     return NULL;
 }
 

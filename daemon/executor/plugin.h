@@ -38,6 +38,9 @@ struct plugin_registry *plugin_registry_free(struct plugin_registry *registry);
  * type is known otherwise. */
 int plugin_load(struct plugin_registry *registry, int fd, const char *label,
                 struct explain *explain, const struct plugin **ret_plugin);
+/* The same for a plugin whose code is a part of the program. */
+int plugin_load_linked(struct plugin_registry *registry, const struct odeon_plugin *descriptor,
+                       struct explain *explain, const struct plugin **ret_plugin);
 /* -ENOENT; -EBUSY: the text lists everything that is in the way. PLUGIN_LATER: nobody waits for the
  * workers that may still be in its code: call it again, for the same plugin, until it says
  * something else. */
@@ -49,6 +52,15 @@ void plugin_unload_cancel(struct plugin_registry *registry);
 unsigned plugin_registry_count(const struct plugin_registry *registry);
 /* By index below the count, in the order of loading; NULL behind the last. */
 const struct plugin *plugin_registry_get(const struct plugin_registry *registry, unsigned index);
+
+/* For a process that outlives its engine, which has gone by now: code is unmapped, after the fini
+ * of each plugin where the engine has `ended`, not crashed. */
+struct plugin_registry *plugin_registry_drop(struct plugin_registry *registry, bool ended);
+/* What the engine is to call in place of each behaviour, from the next load on; ... */
+void plugin_registry_set_around(struct plugin_registry *registry, engine_behaviour_fn around);
+/* ... and the behaviour that was meant, by the engine's ids; NULL: there is none. */
+odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *registry,
+                                                  uint32_t type, uint32_t message);
 
 /* The plugin whose code the loader knows by this name; NULL: none. */
 const char *plugin_registry_name_of(const struct plugin_registry *registry,
