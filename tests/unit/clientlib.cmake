@@ -32,3 +32,21 @@ if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
         COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_pkg_config.sh ${PROJECT_SOURCE_DIR})
     set_tests_properties(unit/pkg_config PROPERTIES LABELS "unit;cpu-600" SKIP_RETURN_CODE 77)
 endif()
+
+# <odeon/test.h>, on a plugin that is linked in and on one that is a file.
+if(TARGET odeon-test)
+    add_executable(test_world ${CMAKE_CURRENT_LIST_DIR}/test_world.c
+        ${CMAKE_CURRENT_LIST_DIR}/world_plugin.c)
+    target_link_libraries(test_world PRIVATE odeon_options odeon-test PkgConfig::CMOCKA)
+    add_library(world_plugin MODULE ${CMAKE_CURRENT_LIST_DIR}/world_plugin.c)
+    target_link_libraries(world_plugin PRIVATE odeon_options)
+    target_include_directories(world_plugin PRIVATE ${PROJECT_SOURCE_DIR}/client-lib/include)
+    add_test(NAME unit/world COMMAND test_world $<TARGET_FILE:counter-plugin>
+        $<TARGET_FILE:world_plugin>)
+    find_program(CXX_FOR_HEADERS NAMES g++ clang++)
+    add_test(NAME unit/world_symbols
+        COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_world_symbols.sh ${PROJECT_SOURCE_DIR}
+            $<TARGET_FILE:odeon-test> ${CMAKE_C_COMPILER}
+            $<$<BOOL:${CXX_FOR_HEADERS}>:${CXX_FOR_HEADERS}>)
+    set_tests_properties(unit/world unit/world_symbols PROPERTIES LABELS "unit;cpu-600")
+endif()
