@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libodeon-test: tests of a plugin in a plain process, without a service.
+/* libodeon-test: tests of a plugin in a plain process, without a service (docs/testing-plugins.md).
  *
  *     static void adds(struct odeon_test *world, void *userdata)
  *     {
