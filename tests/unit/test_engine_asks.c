@@ -307,6 +307,24 @@ static void test_an_answer(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
 }
 
+/* A question that is answered leaves the clock as it is, and so does the next one. */
+static void test_no_system_call(void **state)
+{
+    (void)state;
+    ask_other(REPLIES);
+    uint64_t set_to = f.engine->timers.fd_ns;
+    assert_int_not_equal(set_to, 0);
+    for (uint64_t n = 2; n < 20; n++) {
+        ask_other(REPLIES);
+        assert_outcome(n, 100, other);
+        assert_int_equal(f.engine->timers.fd_ns, set_to);
+    }
+    /* an earlier one sets it */
+    shared->manner = SILENT;
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other, .timeout_ns = SECOND });
+    assert_true(f.engine->timers.fd_ns < set_to);
+}
+
 /* One asks itself, and answers what was an answer: that is a plain message. */
 static void test_of_oneself(void **state)
 {
@@ -579,6 +597,7 @@ int main(void)
 #define TEST(name_) cmocka_unit_test_setup_teardown(test_##name_, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(an_answer),
+        TEST(no_system_call),
         TEST(of_oneself),
         TEST(the_first_one_counts),
         TEST(nobody_answers),

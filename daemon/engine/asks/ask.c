@@ -40,11 +40,23 @@ bool ask_refuse(struct worker *w, const struct envelope *question, enum envelope
     return true;
 }
 
+static const struct envelope *ask_message(const struct engine *e, uint32_t number)
+{
+    return segment_timer_message(&e->segment, &e->segment.timers[number]);
+}
+
 static bool ask_is_accepted(const struct worker *w, enum message_type_system type)
 {
     uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(w->ctx.self)].key);
     const struct actor_type *asker = load_relaxed(&w->turn.types[actor_key_type(key)]);
     return asker && asker->index_of[type] != BEHAVIOUR_NONE;
+}
+
+/* ask.Q4 */
+static uint64_t ask_token(const struct engine *e, uint64_t id)
+{
+    const uint64_t number = (UINT64_C(1) << ASK_NUMBER_BITS) - 1;
+    return (answer_sign(e, id, 0) & ~number) | (uint32_t)id;
 }
 
 static void ask_write_deadline(struct envelope *at, const struct worker *w,
@@ -68,15 +80,9 @@ int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_
         return -EOPNOTSUPP;
     uint64_t id;
     int r = timers_arm(w, &request, &id);
-    if (r == 0)
-        *ret_token = ask_token(w->engine, id);
+    if (r == 0) /* this turn's own: nobody changes it meanwhile */
+        *ret_token = envelope_correlation(ask_message(w->engine, (uint32_t)id));
     return r;
-}
-
-uint64_t ask_token(const struct engine *e, uint64_t id)
-{
-    const uint64_t number = (UINT64_C(1) << ASK_NUMBER_BITS) - 1;
-    return (answer_sign(e, id, 0) & ~number) | (uint32_t)id;
 }
 
 /* The question behind a token, and its timer's id; NULL: there is none that is open, of this
@@ -87,13 +93,15 @@ static const struct envelope *ask_find(const struct engine *e, uint64_t token, u
     if (number >= e->segment.n_timers)
         return NULL;
     *ret_id = timer_id(&e->segment, number);
-    if (!timers_is_there(&e->segment, *ret_id) || ask_token(e, *ret_id) != token)
+    if (!timers_is_there(&e->segment, *ret_id))
         return NULL;
     const struct segment_timer *timer = &e->segment.timers[number];
-    const struct envelope *message = segment_timer_message(&e->segment, timer);
+    const struct envelope *message = ask_message(e, number);
     uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(timer->owner)].key);
-    return message->flags & ENVELOPE_REPLY && !timers_is_of_another_life(e, timer, key) ? message
-                                                                                        : NULL;
+    return message->flags & ENVELOPE_REPLY && envelope_correlation(message) == token &&
+                   !timers_is_of_another_life(e, timer, key)
+               ? message
+               : NULL;
 }
 
 /* ask.Q1 */

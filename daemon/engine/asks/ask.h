@@ -40,8 +40,6 @@ bool ask_is_open(struct engine *engine, uint64_t token, actor_ref asker);
 
 enum { ASK_NUMBER_BITS = 20 };
 static_assert(ODEON_TIMERS_MAX <= 1 << ASK_NUMBER_BITS, "a token has the timer's number");
-/* ask.Q4: of a timer's id. */
-uint64_t ask_token(const struct engine *engine, uint64_t id);
 
 /* ---- what no answer is */
 

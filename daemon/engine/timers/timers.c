@@ -67,6 +67,16 @@ void timers_set_clock(struct engine *e)
     (void)timerfd_settime(t->fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* For one that has been armed. A clock that is set to an earlier time stays: who asks again and
+ * again makes no system call each time, and the control thread has at most one look for nothing. */
+static void timers_set_clock_earlier(struct engine *e)
+{
+    const struct timers *t = &e->timers;
+    const struct timer_node *first = timer_heap_first(&t->heap);
+    if (first && (t->fd_ns == 0 || first->due_ns < t->fd_ns))
+        timers_set_clock(e);
+}
+
 void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
 {
     struct timers *t = &e->timers;
@@ -205,8 +215,7 @@ int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *
     timers_settle(e, TIMER_SETTLES);
     if (timers_take(e, w->ctx.self, class, &timer, &place)) {
         *ret_id = timers_write(w, request, timer, class, place);
-        if (e->timers.heap.place_of[timer] == 1) /* the first one */
-            timers_set_clock(e);
+        timers_set_clock_earlier(e);
     } else {
         r = -EAGAIN;
     }
