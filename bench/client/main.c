@@ -24,7 +24,7 @@ static const char usage_text[] = "usage: odeon-bench NAME [--socket PATH] [--plu
                                  "                        [--pause US] [--timeout SECONDS]\n"
                                  "NAME: static_send dynamic_send executor pingpong_local "
                                  "pingpong_cross repeat balance_one balance_multi\n"
-                                 "      matrix fan_in spawn_stop (inside the service)\n"
+                                 "      matrix fan_in spawn_stop ask forward (inside the service)\n"
                                  "      post roundtrip wake (from this client)\n";
 
 enum option_code {
@@ -74,7 +74,8 @@ static const struct {
     { "pingpong_cross", bench_measure_driver }, { "repeat", bench_measure_driver },
     { "balance_one", bench_measure_driver },    { "balance_multi", bench_measure_driver },
     { "matrix", bench_measure_driver },         { "fan_in", bench_measure_driver },
-    { "spawn_stop", bench_measure_driver },     { "post", bench_measure_post },
+    { "spawn_stop", bench_measure_driver },     { "ask", bench_measure_driver },
+    { "forward", bench_measure_driver },        { "post", bench_measure_post },
     { "roundtrip", bench_measure_roundtrip },   { "wake", bench_measure_wake },
 };
 

@@ -92,6 +92,10 @@ ODEON_DECLARE_TYPE(bench_fan_in);
 ODEON_DECLARE_TYPE(bench_fan_sender);
 ODEON_DECLARE_TYPE(bench_spawn_stop);
 ODEON_DECLARE_TYPE(bench_mayfly);
+ODEON_DECLARE_TYPE(bench_ask);
+ODEON_DECLARE_TYPE(bench_asked);
+ODEON_DECLARE_TYPE(bench_forward);
+ODEON_DECLARE_TYPE(bench_front);
 
 ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_static_actor),
              ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor),
@@ -102,4 +106,5 @@ ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_s
              ODEON_TYPE(bench_balanced), ODEON_TYPE(bench_matrix), ODEON_TYPE(bench_row),
              ODEON_TYPE(bench_fan_in), ODEON_TYPE(bench_fan_sender), ODEON_TYPE(bench_spawn_stop),
              ODEON_TYPE(bench_mayfly), ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo),
-             ODEON_TYPE(bench_sleeper));
+             ODEON_TYPE(bench_sleeper), ODEON_TYPE(bench_ask), ODEON_TYPE(bench_asked),
+             ODEON_TYPE(bench_forward), ODEON_TYPE(bench_front));
