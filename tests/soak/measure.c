@@ -118,7 +118,7 @@ static uint64_t accounts(struct odeon_client *client)
 }
 
 bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor,
-                        struct soak_measure *ret)
+                        uint64_t accounts_at_first, struct soak_measure *ret)
 {
     struct odeon_stats_service state;
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
@@ -127,12 +127,12 @@ bool soak_measure_quiet(struct service *service, struct odeon_client *client, pi
         ret->waiting_bytes = waiting_bytes(client);
         quiet = soak_state(service, &state) && strcmp(state.state_name, "running") == 0 &&
                 state.clients == 1 && state.ports == 0 && ret->waiting_bytes == 0;
+        ret->accounts = accounts(client);
+        quiet &= ret->accounts <= accounts_at_first;
         if (!quiet)
             pause_briefly();
     } while (!quiet && time_ns() < end);
     ret->clients = state.clients;
-    ret->accounts = accounts(client);
-    quiet &= ret->accounts != UINT64_MAX;
     ret->ports = state.ports;
     ret->actors = state.actors;
     ret->supervisor = process_measure_settled(supervisor);

@@ -15,9 +15,12 @@ struct soak_measure {
     uint64_t accounts; /* what the service has written down to the user's quotas, all in one sum */
 };
 
-/* Once only the caller's client is left and nothing waits.  False: that did not happen in time. */
+/* Once only the caller's client is left, nothing waits, and what counts for users is not more than
+ * at first (SOAK_ANY_ACCOUNTS: any): a port that has ended counts until its memory has gone, which
+ * is behind the end that the status tells. False: that did not happen in time. */
+#define SOAK_ANY_ACCOUNTS (UINT64_MAX - 1)
 bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor,
-                        struct soak_measure *ret);
+                        uint64_t accounts_at_first, struct soak_measure *ret);
 /* Prints both, and says how many of the figures have grown; memory and mappings only if they are to
  * be judged. */
 unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end,

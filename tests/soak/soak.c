@@ -183,11 +183,11 @@ static void set_workers(const char *number)
     }
 }
 
-static struct soak_measure measure(void)
+static struct soak_measure measure(uint64_t accounts_at_first)
 {
     struct soak_measure measured;
     set_workers("2");
-    if (!soak_measure_quiet(service, client, manager_pid(manager), &measured))
+    if (!soak_measure_quiet(service, client, manager_pid(manager), accounts_at_first, &measured))
         say_wrong("the service does not become quiet");
     return measured;
 }
@@ -214,7 +214,7 @@ static struct soak_measure warm_up(void)
     set_workers("4");
     let_run(time_ns() + MILLISECONDS(WARM_UP_MS));
     clients_stop();
-    return measure();
+    return measure(SOAK_ANY_ACCOUNTS);
 }
 
 /* More than these must have been made, or the run has shown nothing; in the short one of the test
@@ -457,7 +457,7 @@ int main(int argc, char **argv)
     unsigned starts = manager_starts(manager);
     began_ns = time_ns();
     run();
-    struct soak_measure end = measure();
+    struct soak_measure end = measure(base.accounts);
     look_for_others_deaths(starts);
     unsigned failed = report(&base, &end);
     odeon_client_disconnect(client);
