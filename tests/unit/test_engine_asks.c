@@ -18,7 +18,7 @@ enum { TIMERS = 64, NOTES = 64, SECOND = 1000000000, NO_ANSWER = 1000 };
 /* What an actor does with the next "go". */
 enum act { ACT_NOTHING, ACT_ASK, ACT_ASK_DIE, ACT_CANCEL, ACT_ANSWER, ACT_END };
 /* ... and with questions. */
-enum manner { SILENT, REPLIES, LATER_ON, PASSES_ON, PASSES_BOTH, REPLIES_TWICE };
+enum manner { SILENT, MUMBLES, REPLIES, LATER_ON, PASSES_ON, PASSES_BOTH, REPLIES_TWICE };
 struct orders {
     enum act act;
     actor_ref to;
@@ -44,7 +44,7 @@ struct shared {
 
 static struct engine_fixture f;
 static struct shared *shared;
-static uint16_t go_type, question_type, answer_type;
+static uint16_t go_type, question_type, answer_type, other_type;
 static uint32_t kept_type, plain_type, deaf_type;
 static actor_ref asker, other;
 
@@ -128,6 +128,9 @@ static int on_question(void *self, const void *message, struct engine_context *c
     case PASSES_BOTH:
         shared->result = engine_ctx_forward(ctx, shared->next, message);
         break;
+    case MUMBLES: /* what nobody here takes */
+        assert_int_equal(engine_ctx_reply(ctx, other_type, &number, sizeof(number), NULL, 0), 0);
+        break;
     case SILENT:
         break;
     }
@@ -192,6 +195,7 @@ static void register_types(void)
     go_type = engine_fixture_message(&f, "go", 0, false);
     question_type = engine_fixture_message(&f, "question", 8, false);
     answer_type = engine_fixture_message(&f, "answer", 8, false);
+    other_type = engine_fixture_message(&f, "other", 8, false);
     behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
     behaviours[1] = (struct engine_behaviour){ question_type, 8, 0, on_question };
     behaviours[2] = (struct engine_behaviour){ answer_type, 8, 0, on_answer };
@@ -415,6 +419,20 @@ static void test_what_is_not_accepted(void **state)
     assert_over(1);
 }
 
+/* An answer that the asker does not take is no outcome: it is a dead letter, and the question goes
+ * on. */
+static void test_an_answer_that_is_not_accepted(void **state)
+{
+    (void)state;
+    ask_other(MUMBLES);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+    assert_int_equal(engine_timers_count(f.engine), 1);
+    fire(LATER(31));
+    assert_outcome(1, NO_ANSWER + REASON_DEADLINE, other);
+    assert_over(1);
+}
+
 static void test_later(void **state)
 {
     (void)state;
@@ -605,6 +623,7 @@ int main(void)
         TEST(the_word_comes_again),
         TEST(who_has_ended_is_not_waited_for),
         TEST(what_is_not_accepted),
+        TEST(an_answer_that_is_not_accepted),
         TEST(later),
         TEST(forged_promises),
         TEST(forged_words),

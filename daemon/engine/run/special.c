@@ -250,11 +250,13 @@ static int special_refuse(struct worker *w, const struct envelope *envelope,
                : ALLOCATION_NODELETE;
 }
 
-/* An answer, for an actor that is ready to run it, or what only looks like one. False: it has come
- * too late for anybody (ask.Q2). */
+/* An answer, for an actor that is ready to run it, or what only looks like one. What it does not
+ * accept takes nothing: the question goes on. False: it has come too late for anybody (ask.Q2). */
 static bool special_answer_begin(struct worker *w, const struct envelope *envelope,
-                                 enum envelope_reason *reason)
+                                 const struct actor *actor, enum envelope_reason *reason)
 {
+    if (*reason == REASON_NONE)
+        (void)special_behaviour_find(actors_type_of(w, actor), envelope, reason);
     if (*reason != REASON_NONE)
         return true;
     int r = envelope->flags & ENVELOPE_REPLY ? ask_take(w, envelope) : -EPERM;
@@ -290,7 +292,7 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
     int result = ALLOCATION_NODELETE;
     if (unlikely(envelope->flags & ENVELOPE_SUSPECT))
         suspect_run(w);
-    bool runs = !special_is_answer(envelope) || special_answer_begin(w, envelope, &reason);
+    bool runs = !special_is_answer(envelope) || special_answer_begin(w, envelope, actor, &reason);
     if (reason == REASON_NONE && runs)
         result = special_behave(w, envelope, actor, &reason);
     if (reason != REASON_NONE)
