@@ -2,17 +2,12 @@
 /* Questions (asks/ask.h): each has one outcome, whoever answers, whenever, and whatever dies.
  * Workers and control thread are this thread, so that what happens between two of them is the
  * test's to say. */
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "daemon/engine/asks/ask.h"
-#include "daemon/engine/run/mailbox.h"
-#include "daemon/engine/segment/queue.h"
 #include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/timers.h"
-#include "engine_fixture.h"
+#include "timer_fixture.h"
 
-enum { TIMERS = 64, NOTES = 64, SECOND = 1000000000, NO_ANSWER = 1000 };
+enum { TIMERS = TIMER_FIXTURE_TIMERS, NOTES = 64, SECOND = 1000000000, NO_ANSWER = 1000 };
 #define LATER(s_) (clock_now_ns() + (s_)*UINT64_C(1000000000))
 
 /* What an actor does with the next "go". */
@@ -50,15 +45,7 @@ static actor_ref asker, other;
 
 static void run_queues(void)
 {
-    for (bool again = true; again;) {
-        again = false;
-        for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
-            while (queue_has_work(&f.engine->segment.queues[q]) &&
-                   owner_take(&f.engine->sources[q], 0, 0)) {
-                mailbox_run(f.engine->workers[0], q, false);
-                again = true;
-            }
-    }
+    timer_fixture_run(&f);
 }
 
 static void fire_only(uint64_t now_ns)
@@ -212,15 +199,11 @@ static void register_types(void)
 
 static int setup(void **state)
 {
-    struct engine_config config = engine_fixture_config(1, 1);
+    struct engine_config config = timer_fixture_config();
 
     (void)state;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
-    config.stealing = STEAL_NONE;
-    config.durable_bytes = 64;
-    config.timers_max = TIMERS;
-    config.timer_bytes = 1 << 20;
     config.answer_key[0] = 7;
     engine_fixture_open(&f, config);
     register_types();
@@ -257,30 +240,14 @@ static void ask_other(enum manner manner)
     assert_int_equal(shared->result, 0);
 }
 
-/* Another executor, which finds what this one has left, wherever it was. */
 static void restart(void)
 {
-    struct engine_recovery report;
-
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_types();
+    timer_fixture_restart(&f, register_types);
 }
 
-/* A process of its own does what there is to do, and does not survive it. */
 static void run_and_die(void)
 {
-    int status;
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        run_queues();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status));
-    restart();
+    timer_fixture_die(&f, run_queues, register_types);
 }
 
 /* So many outcomes have been handled; the last one. */

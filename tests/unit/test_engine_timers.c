@@ -2,17 +2,12 @@
 /* Timers (timers.h): what is armed fires once its turn has been committed, what is cancelled does
  * not, and both outlive the executor. Workers and control thread are this thread, so that what
  * happens between two of them is the test's to say. */
-#include <signal.h>
-#include <sys/wait.h>
-
-#include "daemon/engine/run/mailbox.h"
-#include "daemon/engine/segment/queue.h"
 #include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timers.h"
-#include "engine_fixture.h"
+#include "timer_fixture.h"
 
-enum { TIMERS = 64, NOTES = 256, SECOND = 1000000000 };
+enum { TIMERS = TIMER_FIXTURE_TIMERS, NOTES = 256, SECOND = 1000000000 };
 #define LONG_AFTER (clock_now_ns() + UINT64_C(3600) * SECOND)
 
 /* What the actor does with the next message that is no timer's. */
@@ -51,15 +46,7 @@ static actor_ref actor;
 
 static void run_queues(void)
 {
-    for (bool again = true; again;) {
-        again = false;
-        for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
-            while (queue_has_work(&f.engine->segment.queues[q]) &&
-                   owner_take(&f.engine->sources[q], 0, 0)) {
-                mailbox_run(f.engine->workers[0], q, false);
-                again = true;
-            }
-    }
+    timer_fixture_run(&f);
 }
 
 static void fire(uint64_t now_ns)
@@ -137,15 +124,11 @@ static void register_types(void)
 
 static int setup(void **state)
 {
-    struct engine_config config = engine_fixture_config(1, 1);
+    struct engine_config config = timer_fixture_config();
 
     (void)state;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
-    config.stealing = STEAL_NONE;
-    config.durable_bytes = 64;
-    config.timers_max = TIMERS;
-    config.timer_bytes = 1 << 20;
     engine_fixture_open(&f, config);
     register_types();
     actor = engine_fixture_spawn(&f, kept_type, NULL, 0);
@@ -174,30 +157,22 @@ static void order(struct orders orders)
     order_of(actor, orders);
 }
 
-/* Another executor, which finds what this one has left, wherever it was. */
 static void restart(void)
 {
-    struct engine_recovery report;
-
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_types();
+    timer_fixture_restart(&f, register_types);
 }
 
-/* A process of its own carries the order out, and does not survive it. */
+static struct orders last_orders;
+
+static void carry_out(void)
+{
+    order(last_orders);
+}
+
 static void order_that_kills(struct orders orders)
 {
-    int status;
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        order(orders);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status));
-    restart();
+    last_orders = orders;
+    timer_fixture_die(&f, carry_out, register_types);
 }
 
 static void assert_numbers(uint64_t n)
