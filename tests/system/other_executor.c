@@ -26,7 +26,7 @@ static bool other_executor_does(const char *what)
     return answer && strcmp(answer, what) == 0;
 }
 
-static int other_executor_answer(uint64_t command)
+static int other_executor_answer(uint64_t command, const Odeon__Start *start)
 {
     const char *version = getenv("OTHER_PROTOCOL");
     Odeon__Report report = ODEON__REPORT__INIT;
@@ -34,7 +34,7 @@ static int other_executor_answer(uint64_t command)
     bool ready = other_executor_does("ready");
 
     if (other_executor_does("ports")) {
-        fprintf(stderr, "other executor %d waits\n", (int)getpid());
+        fprintf(stderr, "other executor %d waits for %u ports\n", (int)getpid(), start->ports);
         return 0;
     }
     report.id = command;
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         if (!command)
             return 1;
         if (command->body_case == ODEON__COMMAND__BODY_START)
-            status = other_executor_answer(command->id);
+            status = other_executor_answer(command->id, command->start);
         else if (command->body_case == ODEON__COMMAND__BODY_PORT_ADD &&
                  other_executor_does("ports"))
             status = other_executor_take_port(command);
