@@ -38,6 +38,7 @@ ODEON_INTERFACE(left, several_tick, several_point, several_text, several_stop);
 ODEON_INTERFACE(right, several_point, several_tight, several_loose);
 ODEON_INTERFACE(bare, several_tick);
 ODEON_INTERFACE(filler, several_point, several_pixels);
+ODEON_INTERFACE(asker, several_point);
 
 struct left_args {
     int64_t start;

@@ -84,3 +84,33 @@ ODEON_RECEIVE(filler, several_pixels)
 
 ODEON_HANDLERS(filler, ODEON_ON(filler, several_point), ODEON_ON(filler, several_pixels));
 ODEON_ACTOR_TYPE(filler);
+
+/* The same of questions. */
+ODEON_STATE(asker, {
+    const char *label;
+    uint64_t token;
+    int asked, result;
+});
+
+static asker_ref asker_to(struct asker_state *self, struct odeon_context *ctx)
+{
+    self->asked++;
+    return odeon_self(ctx, asker);
+}
+
+ODEON_RECEIVE(asker, several_point)
+{
+    struct odeon_promise promise;
+    self->result = odeon_ask(ctx, &self->token, ODEON_SECOND_NS, asker_to(self, ctx), several_point,
+                             .y = 7, ODEON_TEXT(label, self->label));
+    if (self->result == 0)
+        self->result = odeon_reply_later(ctx, &promise);
+    if (self->result == 0)
+        self->result = odeon_answer(ctx, &promise, several_point, ODEON_TEXT(label, self->label));
+    if (self->result == 0)
+        self->result = odeon_forward(ctx, asker_to(self, ctx), msg);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(asker, ODEON_ON(asker, several_point));
+ODEON_ACTOR_TYPE(asker);

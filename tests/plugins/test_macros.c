@@ -89,6 +89,38 @@ static int host_timer_cancel(struct odeon_context *ctx, odeon_timer timer)
     return 0;
 }
 
+static int host_ask(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                    const void *data, size_t size, uint64_t timeout_ns, uint64_t *ret_token)
+{
+    (void)ctx;
+    struct call *call = write_down("ask", to, type, behaviour);
+    add_bytes(call, &timeout_ns, sizeof(timeout_ns));
+    add_bytes(call, data, size);
+    *ret_token = 3000 + n_calls;
+    return 0;
+}
+
+static int host_reply_later(struct odeon_context *ctx, struct odeon_promise *ret_promise)
+{
+    write_down("reply_later", ctx->sender, 0, 0);
+    *ret_promise = (struct odeon_promise){ 0 };
+    return 0;
+}
+
+static int host_answer(struct odeon_context *ctx, const struct odeon_promise *promise,
+                       uint32_t type, const void *data, size_t size)
+{
+    (void)promise;
+    add_bytes(write_down("answer", ctx->sender, type, 0), data, size);
+    return 0;
+}
+
+static int host_forward(struct odeon_context *ctx, odeon_ref to, const void *message)
+{
+    add_bytes(write_down("forward", to, 0, 0), message, ctx->message_size);
+    return 0;
+}
+
 /* The short forms are the same message to whoever receives it. */
 static int host_signal(struct odeon_context *ctx, odeon_ref to, uint64_t kind)
 {
@@ -225,6 +257,10 @@ static const struct odeon_host host = {
     .send_urgent = host_send_urgent,
     .send_after = host_send_after,
     .timer_cancel = host_timer_cancel,
+    .ask = host_ask,
+    .reply_later = host_reply_later,
+    .answer = host_answer,
+    .forward = host_forward,
 };
 
 static struct odeon_context begin(uint64_t message_size)
@@ -274,7 +310,7 @@ static void test_descriptor(void **state)
     assert_int_equal(plugin->message_type_size, sizeof(struct odeon_message_type));
     assert_string_equal(plugin->name, "several");
     assert_string_equal(plugin->version, "2.1.0");
-    assert_int_equal(plugin->n_types, 4);
+    assert_int_equal(plugin->n_types, 5);
     assert_non_null(plugin->init);
     assert_non_null(plugin->fini);
     assert_int_equal(plugin->init(&host), 0);
@@ -472,6 +508,63 @@ static void test_texts_from_variables(void **state)
     assert_int_equal(n_calls, 0);
 }
 
+struct asker_view { /* as in several_right.c */
+    const char *label;
+    uint64_t token;
+    int asked, result;
+};
+
+/* plugin_macros.P3 of questions and answers; what is passed on is the message itself. */
+static void test_questions_with_texts(void **state)
+{
+    (void)state;
+    const struct odeon_actor_type *asker = type_named("asker");
+    const uint32_t point_id = message_named("several_point")->id;
+    struct several_point point = { .x = 5 }, sent;
+    struct odeon_context ctx = begin(sizeof(point));
+    struct asker_view self = { .label = "fifteen letters" };
+    uint64_t timeout_ns;
+    asker->behaviours[0].run(&self, &point, &ctx);
+    assert_int_equal(self.result, 0);
+    assert_int_equal(self.asked, 2);
+    assert_int_equal(self.token, 3001);
+    assert_int_equal(n_calls, 4);
+    expect_call(0, "ask", 42, point_id, 0, sizeof(timeout_ns) + sizeof(sent));
+    memcpy(&timeout_ns, calls[0].bytes, sizeof(timeout_ns));
+    assert_true(timeout_ns == ODEON_SECOND_NS);
+    memcpy(&sent, calls[0].bytes + sizeof(timeout_ns), sizeof(sent));
+    assert_int_equal(sent.y, 7);
+    assert_string_equal(sent.label, "fifteen letters");
+    expect_call(1, "reply_later", 43, 0, 0, 0);
+    expect_call(2, "answer", 43, point_id, 0, sizeof(sent));
+    memcpy(&sent, calls[2].bytes, sizeof(sent));
+    assert_string_equal(sent.label, "fifteen letters");
+    expect_call(3, "forward", 42, 0, 0, sizeof(sent));
+    memcpy(&sent, calls[3].bytes, sizeof(sent));
+    assert_int_equal(sent.x, 5);
+    ctx = begin(sizeof(point));
+    self = (struct asker_view){ .label = "sixteen letters." };
+    asker->behaviours[0].run(&self, &point, &ctx);
+    assert_int_equal(self.result, -ENAMETOOLONG);
+    assert_int_equal(n_calls, 0);
+}
+
+/* A service of before questions. */
+static void test_questions_of_an_older_service(void **state)
+{
+    (void)state;
+    struct odeon_host older = host;
+    older.struct_size = offsetof(struct odeon_host, ask);
+    older.ask = NULL;
+    struct several_point point = { .x = 5 };
+    struct odeon_context ctx = begin(sizeof(point));
+    struct asker_view self = { 0 };
+    ctx.host = &older;
+    type_named("asker")->behaviours[0].run(&self, &point, &ctx);
+    assert_int_equal(self.result, -ENOSYS);
+    assert_int_equal(n_calls, 0);
+}
+
 static void test_a_tail_of_another_name(void **state)
 {
     (void)state;
@@ -610,6 +703,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_init_and_fini),
         cmocka_unit_test(test_sends),
         cmocka_unit_test(test_texts_from_variables),
+        cmocka_unit_test(test_questions_with_texts),
+        cmocka_unit_test(test_questions_of_an_older_service),
         cmocka_unit_test(test_a_tail_of_another_name),
         cmocka_unit_test(test_sends_of_an_older_service),
         cmocka_unit_test(test_spawn_that_fails),

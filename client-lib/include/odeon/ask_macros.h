@@ -32,16 +32,19 @@
 
 /* `timeout_ns_` 0: 30 s. `ret_` NULL: the token is not needed. */
 #define odeon_ask(ctx_, ret_, timeout_ns_, to_, message_, ...)                                     \
-    odeon_ask_((ctx_), (ret_), (timeout_ns_), (to_).ref, odeon_message_of(message_)->id,           \
-               ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },               \
-               sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_ask_((ctx_), (ret_), (timeout_ns_), ODEON_REF_(to_),                       \
+                             odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),          \
+                             &odeon_filled_, sizeof(odeon_filled_)),                               \
+                  __VA_ARGS__)
 #define odeon_ask_any(ctx_, ret_, timeout_ns_, to_, message_, ...)                                 \
-    odeon_ask_((ctx_), (ret_), (timeout_ns_), (to_), odeon_message_of(message_)->id,               \
-               ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ },                   \
-               sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_ask_((ctx_), (ret_), (timeout_ns_), (to_), odeon_message_of(message_)->id, \
+                             ODEON_BEHAVIOUR_UNKNOWN, &odeon_filled_, sizeof(odeon_filled_)),      \
+                  __VA_ARGS__)
 #define odeon_ask_signal(ctx_, ret_, timeout_ns_, to_, message_)                                   \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     odeon_ask_((ctx_), (ret_), (timeout_ns_), (to_).ref, odeon_message_of(message_)->id,          \
+     odeon_ask_((ctx_), (ret_), (timeout_ns_), ODEON_REF_(to_), odeon_message_of(message_)->id,    \
                 ODEON_INDEX_(to_, message_), NULL, 0))
 #define odeon_ask_signal_any(ctx_, ret_, timeout_ns_, to_, message_)                               \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
@@ -49,14 +52,16 @@
                 ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
 #define odeon_answer(ctx_, promise_, message_, ...)                                                \
-    odeon_answer_((ctx_), (promise_), odeon_message_of(message_)->id,                              \
-                  &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_))
+    ODEON_FILLED_(message_,                                                                        \
+                  odeon_answer_((ctx_), (promise_), odeon_message_of(message_)->id,                \
+                                &odeon_filled_, sizeof(odeon_filled_)),                            \
+                  __VA_ARGS__)
 #define odeon_answer_signal(ctx_, promise_, message_)                                              \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
      odeon_answer_((ctx_), (promise_), odeon_message_of(message_)->id, NULL, 0))
 
 /* `message_`: what the behaviour was handed, `msg`. */
-#define odeon_forward(ctx_, to_, message_)     odeon_forward_((ctx_), (to_).ref, (message_))
+#define odeon_forward(ctx_, to_, message_)     odeon_forward_((ctx_), ODEON_REF_(to_), (message_))
 #define odeon_forward_any(ctx_, to_, message_) odeon_forward_((ctx_), (to_), (message_))
 
 /* The running message answers, or is the last word on, a question of this actor's: which. 0: it is
