@@ -2,7 +2,10 @@
 /* Brief lives (brief.h): actors that are spawned, run once and end, one after the other. Whatever
  * way they go, what others see of them is the same. */
 #include "daemon/engine/actors/brief.h"
+#include "daemon/engine/timers/timer_fire.h"
 #include "engine_script.h"
+
+#define HOUR_NS (UINT64_C(3600) * 1000000000)
 
 static uint16_t number_type;
 static uint32_t mayfly_type, other_type, relay_type;
@@ -11,6 +14,8 @@ static uint32_t mayfly_type, other_type, relay_type;
 static struct {
     uint64_t run, wrong_order, last;
     actor_ref actor;
+    bool arm; /* not seen, but ordered: each arms a timer */
+    uint64_t armed;
 } seen;
 
 /* An odd number ends its actor. */
@@ -22,6 +27,10 @@ static int on_number(void *self, const void *message, struct engine_context *ctx
     seen.wrong_order += number < seen.last;
     seen.last = number;
     seen.actor = ctx->self;
+    if (seen.arm)
+        seen.armed += engine_ctx_send_after(ctx, ctx->self, number_type, 1, &number, sizeof(number),
+                                            &(struct engine_timer_times){ .delay_ns = HOUR_NS },
+                                            &(uint64_t){ 0 }) == 0;
     return number % 2 ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
 }
 
@@ -47,6 +56,8 @@ static actor_ref fixture_begin(struct engine_fixture *f)
 {
     struct engine_config config = engine_fixture_config(1, 2);
     config.actors_max = 2 * ODEON_PORTS_MAX;
+    config.timers_max = 4096;
+    config.timer_bytes = 1 << 20;
     engine_fixture_open(f, config);
     script_type = engine_fixture_message(f, "script", sizeof(struct script), false);
     number_type = engine_fixture_message(f, "number", 8, false);
@@ -180,12 +191,37 @@ static void test_slots_are_spent(void **state)
     fixture_end(&f);
 }
 
+/* timer_owners.TO1 */
+static void test_timers_end_with_them(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    actor_ref relay = fixture_begin(&f);
+    seen.arm = true;
+    for (int i = 0; i < 4; i++) { /* the first ones fill the ring of slots */
+        struct swarm swarm = {
+            .types = (const uint32_t[]){ mayfly_type, 0 }, .first = 1, .step = 2, .n = 96
+        };
+        seen.last = seen.armed = 0;
+        run(&f, relay, script_swarm, &swarm);
+        assert_int_equal(swarm.result, 0);
+        assert_int_equal(seen.armed, swarm.n);
+    }
+    assert_true(f.engine->workers[0]->actors.brief.begun != 0);
+    while (timer_fire_due(f.engine, 1))
+        ;
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    seen.arm = false;
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lives_are_counted),
         cmocka_unit_test(test_type_that_goes_is_forgotten),
         cmocka_unit_test(test_slots_are_spent),
+        cmocka_unit_test(test_timers_end_with_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -363,6 +363,87 @@ static void test_who_has_ended_is_sent_nothing(void **state)
 
 /* Kept actors' timers go on, in their order, with the next executor; what is armed then comes
  * behind them. */
+static uint32_t count_orphans(struct timer_owners *owners, const actor_ref *owner_of)
+{
+    uint32_t timer, n = 0;
+
+    for (; timer_owners_orphan(owners, &timer); n++) {
+        timer_owners_remove(owners, owner_of[timer], timer);
+        timer_owners_remove(owners, owner_of[timer], timer); /* and nothing comes of that */
+    }
+    return n;
+}
+
+/* timer_owners.TO1, beside two actors of which one gets the other's slot, and a third. */
+static void test_owners(void **state)
+{
+    enum { N = 30, SLOT = 3 };
+    const actor_ref first = actor_ref_make(SLOT, 1), second = actor_ref_make(SLOT, 2),
+                    third = actor_ref_make(SLOT + 1, 1);
+    struct timer_owners owners = { 0 };
+    actor_ref owner_of[N];
+
+    (void)state;
+    assert_int_equal(timer_owners_open(&owners, N, 8), 0);
+    for (uint32_t i = 0; i < 20; i++)
+        timer_owners_add(&owners, owner_of[i] = i % 2 ? first : third, i);
+    for (uint32_t i = 1; i < 20; i += 6)
+        timer_owners_remove(&owners, first, i);
+    assert_int_equal(timer_owners_count(&owners, first), 6);
+    assert_int_equal(timer_owners_count(&owners, third), 10);
+    assert_true(timer_owners_has(&owners, second)); /* the slot's, as far as that knows */
+    timer_owners_leave(&owners, second);
+    assert_int_equal(timer_owners_count(&owners, first), 6);
+    for (uint32_t i = 20; i < 24; i++) /* nobody has said that the first one has ended */
+        timer_owners_add(&owners, owner_of[i] = second, i);
+    timer_owners_add(&owners, owner_of[24] = first, 24);
+    assert_int_equal(timer_owners_count(&owners, first), 0);
+    assert_int_equal(timer_owners_count(&owners, second), 4);
+    timer_owners_leave(&owners, third);
+    timer_owners_remove(&owners, second, 21);
+    assert_int_equal(count_orphans(&owners, owner_of), 6 + 1 + 10);
+    assert_int_equal(timer_owners_count(&owners, second), 3);
+    timer_owners_leave(&owners, second);
+    assert_int_equal(count_orphans(&owners, owner_of), 3);
+    assert_false(timer_owners_has(&owners, second) || timer_owners_has(&owners, third));
+    timer_owners_close(&owners);
+}
+
+/* timer_owners.TO2: long before they are due. What was cancelled is no dropped one. */
+static void test_those_of_who_has_ended_go(void **state)
+{
+    enum { OTHERS = 5 };
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND });
+    order_of(other, (struct orders){ .act = ACT_ARM, .n = OTHERS, .delay_ns = 1000UL * SECOND });
+    order_of(other, (struct orders){ .act = ACT_ARM, .delay_ns = 1000UL * SECOND });
+    order_of(other, (struct orders){ .act = ACT_CANCEL });
+    order_of(other, (struct orders){ .act = ACT_END });
+    assert_int_equal(f.engine->timers.fd_ns, 1); /* the control thread is called */
+    assert_false(timer_fire_due(f.engine, 1));
+    assert_int_equal(engine_timers_count(f.engine), 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_dropped), OTHERS);
+    assert_true(f.engine->timers.fd_ns > 1);
+    fire(LONG_AFTER);
+    assert_numbers(1);
+}
+
+/* The executor dies before the control thread has looked. */
+static void test_those_of_who_had_ended_go(void **state)
+{
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    order_of(other, (struct orders){ .act = ACT_ARM, .n = 5, .delay_ns = 1000UL * SECOND });
+    order_of(other, (struct orders){ .act = ACT_END });
+    restart();
+    assert_false(timer_fire_due(f.engine, 1));
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_dropped), 5);
+}
+
 static void test_over_a_restart(void **state)
 {
     (void)state;
@@ -429,6 +510,9 @@ int main(void)
         TIMER_TEST(test_periods),
         TIMER_TEST(test_bounds),
         TIMER_TEST(test_who_has_ended_is_sent_nothing),
+        cmocka_unit_test(test_owners),
+        TIMER_TEST(test_those_of_who_has_ended_go),
+        TIMER_TEST(test_those_of_who_had_ended_go),
         TIMER_TEST(test_over_a_restart),
         TIMER_TEST(test_of_a_life_that_is_over),
         TIMER_TEST(test_a_full_queue),

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "proto/reference.h"
 #include "proto/segment_layout.h"
 
 /* When a timer is looked at, and which it is; in the order of `due_ns`, then of `sequence`. */
@@ -26,6 +27,22 @@ struct timer_stock {
     uint32_t n_max, first, n, fresh;
 };
 
+/* The timers of a slot's actor, and the next and the last one of each (timers/timer_owners.h). */
+struct timer_owner {
+    actor_ref owner; /* 0: nobody's */
+    uint32_t first;  /* + 1 */
+    _Atomic uint32_t n;
+};
+struct timer_link {
+    uint32_t next, prev;
+};
+struct timer_owners {
+    struct timer_owner *of;   /* by slot */
+    struct timer_link *links; /* by timer */
+    uint64_t of_bytes, links_bytes;
+    uint32_t orphans; /* + 1 */
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -39,5 +56,5 @@ struct timers {
         cancelled;  /* a queue: of those whose cancel has perhaps not been committed */
     uint64_t bytes; /* of the messages' places that are taken */
     uint32_t n;     /* armed, those that are being cancelled included */
-    uint32_t *n_of; /* by the owner's slot */
+    struct timer_owners owners;
 };

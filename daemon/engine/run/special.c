@@ -13,6 +13,7 @@
 #include "daemon/engine/run/suspect.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/place.h"
+#include "daemon/engine/timers/timers.h"
 
 /* The handlers of this message have returned, and it has not been committed. */
 static inline void special_returned(struct worker *w)
@@ -94,6 +95,7 @@ static void special_actor_end(struct worker *w, struct actor *actor, actor_ref r
     POINT(actor_ends, w, ref, (int)how);
     commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
     actors_ended(w, ref, (enum actor_end)how);
+    timers_owner_ended(w->engine, ref);
     /* the record goes on naming the actor: its slot has another generation by now, so that a redo
      * does nothing */
 }

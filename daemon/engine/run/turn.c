@@ -10,6 +10,7 @@
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/signal/help.h"
+#include "daemon/engine/timers/timer_owners.h"
 
 static void turn_publish_counts(struct worker *w)
 {
@@ -344,7 +345,7 @@ static __attribute__((noinline)) bool turn_loop_end(struct turn_loop *loop, stru
     uint64_t to = envelope_words((struct envelope *)(w->batch.base + cursor))[0],
              behind = cursor + size;
     uint32_t slot = actor_ref_slot(to);
-    if (unlikely(result != ALLOCATION_DELETE ||
+    if (unlikely(result != ALLOCATION_DELETE || timer_owners_has(&w->engine->timers.owners, to) ||
                  !brief_may_end(w, to, load_relaxed(&w->turn.actors[slot].key))))
         return turn_loop_end_otherwise(loop, w, cursor, result);
     if (w->place.newborn) {

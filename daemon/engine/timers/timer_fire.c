@@ -149,18 +149,34 @@ static void timer_fire_carry_out(struct worker *w)
     w->outbox.n_logged = w->outbox.n_flushed = 0;
 }
 
+/* One that was cancelled is given back where its kind are (timers_settle()). */
+static void timer_fire_drop_orphans(struct engine *e, uint32_t n)
+{
+    uint32_t timer;
+    for (; n > 0 && timer_owners_orphan(&e->timers.owners, &timer); n--) {
+        const struct segment_timer *durable = &e->segment.timers[timer];
+        if (durable->claim_count != 0) {
+            timer_owners_remove(&e->timers.owners, durable->owner, timer);
+            continue;
+        }
+        timers_end(e, timer);
+        stat_add(e->control, STAT_timers_dropped, 1);
+    }
+}
+
 bool timer_fire_due(struct engine *e, uint64_t now_ns)
 {
     struct worker *w = e->control;
     uint32_t n = 0;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(e, TIMER_FIRES);
+    timer_fire_drop_orphans(e, TIMER_FIRES);
     const struct timer_node *first;
     while ((first = timer_heap_first(&e->timers.heap)) && first->due_ns <= now_ns &&
            n++ < TIMER_FIRES && w->outbox.length < OUTBOX_FLUSH_BYTES &&
            outbox_fits(w, ENVELOPE_SIZE_MAX))
         timer_fire_look_at(e, first->timer, now_ns);
-    bool more = first && first->due_ns <= now_ns;
+    bool more = (first && first->due_ns <= now_ns) || e->timers.owners.orphans;
     timers_set_clock(e);
     pthread_mutex_unlock(&e->timers.mutex);
     timer_fire_carry_out(w);

@@ -83,6 +83,8 @@ static void timer_recover_places(struct engine *e, uint32_t class, uint8_t *take
 static uint64_t timer_recover_due(const struct engine *e, const struct segment_timer *timer)
 {
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(timer->owner)].word);
+    if (slot_word_generation(word) != actor_ref_generation(timer->owner))
+        return 0;
     bool stays = slot_word_state(word) == ACTOR_SLOT_PORT ||
                  e->segment.actor_types[slot_word_type(word)].restart == RESTART_KEEP;
     return stays ? timer->deadline_ns : 0;

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/timers/timer_heap.h"
+#include "daemon/engine/timers/timer_owners.h"
 #include "daemon/engine/timers/timer_stock.h"
 
 int timers_open(struct engine *e)
@@ -20,14 +20,10 @@ int timers_open(struct engine *e)
     t->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (t->fd < 0)
         return -errno;
-    if (n == 0)
-        return 0;
-    void *counts = mmap(NULL, e->config.actors_max * sizeof(*t->n_of), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (counts == MAP_FAILED)
-        return -ENOMEM;
-    t->n_of = counts;
-    int r = timer_heap_open(&t->heap, n);
+    int r = timer_owners_open(&t->owners, n, e->config.actors_max);
+    if (r < 0 || n == 0)
+        return r;
+    r = timer_heap_open(&t->heap, n);
     if (r == 0)
         r = timer_stock_open(&t->numbers, n);
     if (r == 0)
@@ -46,19 +42,23 @@ void timers_close(struct engine *e)
     timer_stock_close(&t->cancelled);
     for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
         timer_stock_close(&t->places[class]);
-    if (t->n_of)
-        munmap(t->n_of, e->config.actors_max * sizeof(*t->n_of));
-    t->n_of = NULL;
+    timer_owners_close(&t->owners);
     if (t->fd >= 0)
         close(t->fd);
     t->fd = -1;
 }
 
+/* 0: never. What belongs to nobody any more is due at once, whatever its deadline is. */
+static uint64_t timers_first_ns(const struct timers *t)
+{
+    const struct timer_node *first = timer_heap_first(&t->heap);
+    return t->owners.orphans ? 1 : first ? first->due_ns + (first->due_ns == 0) : 0;
+}
+
 void timers_set_clock(struct engine *e)
 {
     struct timers *t = &e->timers;
-    const struct timer_node *first = timer_heap_first(&t->heap);
-    uint64_t ns = first ? first->due_ns + (first->due_ns == 0) : 0;
+    uint64_t ns = timers_first_ns(t);
     if (ns == t->fd_ns)
         return;
     struct itimerspec when = { .it_value = { .tv_sec = (time_t)(ns / 1000000000),
@@ -72,9 +72,17 @@ void timers_set_clock(struct engine *e)
 static void timers_set_clock_earlier(struct engine *e)
 {
     const struct timers *t = &e->timers;
-    const struct timer_node *first = timer_heap_first(&t->heap);
-    if (first && (t->fd_ns == 0 || first->due_ns < t->fd_ns))
+    uint64_t ns = timers_first_ns(t);
+    if (ns && (t->fd_ns == 0 || ns < t->fd_ns))
         timers_set_clock(e);
+}
+
+void timers_leave(struct engine *e, actor_ref owner)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    timer_owners_leave(&e->timers.owners, owner);
+    timers_set_clock_earlier(e);
+    pthread_mutex_unlock(&e->timers.mutex);
 }
 
 void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
@@ -82,7 +90,7 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     struct timers *t = &e->timers;
     const struct segment_timer *durable = &e->segment.timers[timer];
     t->n++;
-    t->n_of[actor_ref_slot(durable->owner)]++;
+    timer_owners_add(&t->owners, durable->owner, timer);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
     timer_heap_add(&t->heap, (struct timer_node){
                                  .due_ns = due_ns, .sequence = durable->sequence, .timer = timer });
@@ -100,7 +108,7 @@ void timers_end(struct engine *e, uint32_t timer)
     if (timer_word_state(ended) == TIMER_FREE)
         timer_stock_put(&t->numbers, timer);
     t->bytes -= TIMER_CLASS_BYTES(durable->class);
-    t->n_of[actor_ref_slot(durable->owner)]--;
+    timer_owners_remove(&t->owners, durable->owner, timer);
     t->n--;
 }
 
@@ -132,7 +140,7 @@ static bool timers_take(struct engine *e, actor_ref owner, uint32_t class, uint3
                         uint32_t *ret_place)
 {
     struct timers *t = &e->timers;
-    uint32_t own = t->n ? t->n_of[actor_ref_slot(owner)] : 0;
+    uint32_t own = timer_owners_count(&t->owners, owner);
     if (own >= (e->segment.n_timers - (t->n - own) + 1) / 2 ||
         t->bytes + TIMER_CLASS_BYTES(class) > e->segment.header->timer_bytes ||
         !timer_stock_take(&t->numbers, ret_timer))

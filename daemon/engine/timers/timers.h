@@ -27,6 +27,7 @@
 
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
+#include "daemon/engine/timers/timer_owners.h"
 
 enum {
     TIMER_SETTLES = 2, /* cancelled ones that each call looks after */
@@ -56,6 +57,14 @@ int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *
 /* Within a turn. 0: with its commit the timer will not fire (again); -ENOENT: it has fired, been
  * cancelled, or never was; -EPERM: another actor's. */
 int timers_cancel(struct worker *w, uint64_t id);
+
+/* Of an actor that has ended, behind the commit that says so: its timers end soon. */
+void timers_leave(struct engine *engine, actor_ref owner);
+static inline void timers_owner_ended(struct engine *engine, actor_ref owner)
+{
+    if (unlikely(timer_owners_has(&engine->timers.owners, owner)))
+        timers_leave(engine, owner);
+}
 
 static inline uint64_t timer_word(uint32_t generation, enum segment_timer_state state)
 {

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/timers/timer_owners.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+/* Address space, of which only what is used becomes memory. */
+static void *timer_owners_reserve(uint64_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+int timer_owners_open(struct timer_owners *o, uint32_t timers_max, uint32_t actors_max)
+{
+    o->of_bytes = (uint64_t)actors_max * sizeof(*o->of);
+    o->links_bytes = (uint64_t)timers_max * sizeof(*o->links);
+    o->of = timer_owners_reserve(o->of_bytes);
+    if (timers_max > 0)
+        o->links = timer_owners_reserve(o->links_bytes);
+    return o->of && (o->links || timers_max == 0) ? 0 : -ENOMEM;
+}
+
+void timer_owners_close(struct timer_owners *o)
+{
+    if (o->of)
+        munmap(o->of, o->of_bytes);
+    if (o->links)
+        munmap(o->links, o->links_bytes);
+    *o = (struct timer_owners){ 0 };
+}
+
+/* A chain is a circle; `first` is a number + 1, 0: it is empty. */
+static void timer_owners_join(struct timer_owners *o, uint32_t *first, uint32_t other_first)
+{
+    if (*first == 0) {
+        *first = other_first;
+        return;
+    }
+    uint32_t a = *first - 1, b = other_first - 1, a_last = o->links[a].prev,
+             b_last = o->links[b].prev;
+    o->links[a_last].next = b;
+    o->links[b].prev = a_last;
+    o->links[b_last].next = a;
+    o->links[a].prev = b_last;
+}
+
+static void timer_owners_empty(struct timer_owners *o, struct timer_owner *of)
+{
+    if (of->first)
+        timer_owners_join(o, &o->orphans, of->first);
+    of->owner = 0;
+    of->first = 0;
+    store_relaxed(&of->n, 0);
+}
+
+/* timer_owners.TO1: an earlier actor of the slot has ended. */
+void timer_owners_add(struct timer_owners *o, actor_ref owner, uint32_t timer)
+{
+    struct timer_owner *of = &o->of[actor_ref_slot(owner)];
+    o->links[timer] = (struct timer_link){ .next = timer, .prev = timer };
+    if (of->owner && actor_ref_generation(owner) < actor_ref_generation(of->owner)) {
+        timer_owners_join(o, &o->orphans, timer + 1);
+        return;
+    }
+    if (of->owner != owner)
+        timer_owners_empty(o, of);
+    of->owner = owner;
+    timer_owners_join(o, &of->first, timer + 1);
+    store_relaxed(&of->n, load_relaxed(&of->n) + 1);
+}
+
+void timer_owners_remove(struct timer_owners *o, actor_ref owner, uint32_t timer)
+{
+    struct timer_owner *of = &o->of[actor_ref_slot(owner)];
+    struct timer_link *link = &o->links[timer];
+    uint32_t after = link->next == timer ? 0 : link->next + 1;
+    bool orphan = of->owner != owner;
+    if (of->first == timer + 1)
+        of->first = after;
+    if (o->orphans == timer + 1)
+        o->orphans = after;
+    o->links[link->next].prev = link->prev;
+    o->links[link->prev].next = link->next;
+    *link = (struct timer_link){ .next = timer, .prev = timer };
+    if (!orphan)
+        store_relaxed(&of->n, load_relaxed(&of->n) - 1);
+}
+
+void timer_owners_leave(struct timer_owners *o, actor_ref owner)
+{
+    struct timer_owner *of = &o->of[actor_ref_slot(owner)];
+    if (of->owner == owner)
+        timer_owners_empty(o, of);
+}
+
+bool timer_owners_orphan(const struct timer_owners *o, uint32_t *ret_timer)
+{
+    *ret_timer = o->orphans - 1;
+    return o->orphans != 0;
+}

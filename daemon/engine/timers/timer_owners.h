@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose timers are whose: how many each actor has, and which, so that those of one that has ended
+ * can go without being looked for.
+ *
+ * Threads: under the mutex of the timers; timer_owners_has() by whoever ends the actor.
+ *
+ * timer_owners.TO1  Each timer that lives is in one chain: its owner's, or that of the orphans,
+ *     whose owners have ended. A slot's chain is of one actor: who gets the slot finds it empty.
+ * timer_owners.TO2  Any number of timers become orphans in a few stores; they end one by one, by
+ *     the control thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "daemon/engine/base/atomic.h"
+#include "daemon/engine/parts/timers.h"
+#include "daemon/engine/segment/slot.h"
+
+/* 0, -ENOMEM. Also where there are no timers: an actor that ends is looked up all the same. */
+int timer_owners_open(struct timer_owners *owners, uint32_t timers_max, uint32_t actors_max);
+void timer_owners_close(struct timer_owners *owners);
+
+void timer_owners_add(struct timer_owners *owners, actor_ref owner, uint32_t timer);
+/* Whatever chain it is in; also one that is in none any more. */
+void timer_owners_remove(struct timer_owners *owners, actor_ref owner, uint32_t timer);
+/* The actor has ended. */
+void timer_owners_leave(struct timer_owners *owners, actor_ref owner);
+/* One of those whose owners have ended; false: there is none. */
+bool timer_owners_orphan(const struct timer_owners *owners, uint32_t *ret_timer);
+
+/* Of this actor. */
+static inline uint32_t timer_owners_count(const struct timer_owners *owners, actor_ref owner)
+{
+    const struct timer_owner *of = &owners->of[actor_ref_slot(owner)];
+    return of->owner == owner ? load_relaxed(&of->n) : 0;
+}
+/* Has whoever has its slot any? */
+static inline bool timer_owners_has(const struct timer_owners *owners, actor_ref owner)
+{
+    return load_relaxed(&owners->of[actor_ref_slot(owner)].n) != 0;
+}
