@@ -11,7 +11,6 @@
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
-#include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/flush.h"
@@ -24,11 +23,7 @@ static void engine_actors_control_commit(struct engine *e)
     if (w->place.newborn)
         place_newborn_settle(w);
     commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
-    flush_from(w, 1);
-    commit_flip(w, 0, 0, 0, 0, 0, 0);
-    outbox_reset(w);
-    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
-    w->outbox.n_logged = w->outbox.n_flushed = 0;
+    flush_control(w);
 }
 
 int engine_run(struct engine *e, engine_run_fn run)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/segment/slot.h"
@@ -215,4 +216,14 @@ void flush_from(struct worker *w, uint32_t first)
         else
             flush_to_dead_letters(w, step, group);
     }
+}
+
+void flush_control(struct worker *w)
+{
+    POINT(outbox);
+    flush_from(w, 1);
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    outbox_reset(w);
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
 }

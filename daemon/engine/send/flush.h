@@ -15,3 +15,6 @@
 /* Groups the log, and appends all groups from step `first` (1 = all) to their destinations. The log
  * is committed, the caller flips with out = 0 afterwards, and then calls outbox_reset(). */
 void flush_from(struct worker *w, uint32_t first);
+/* Of the control thread, which runs no batch: all of that, and what it has sent is counted. Its log
+ * is committed. */
+void flush_control(struct worker *w);

@@ -136,19 +136,6 @@ static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t now_ns
         timer_fire_one(e, timer, now_ns);
 }
 
-/* What was sent is carried to its receivers, as the control thread's sends are. */
-static void timer_fire_carry_out(struct worker *w)
-{
-    if (w->outbox.length == 0)
-        return;
-    POINT(outbox);
-    flush_from(w, 1);
-    commit_flip(w, 0, 0, 0, 0, 0, 0);
-    outbox_reset(w);
-    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
-    w->outbox.n_logged = w->outbox.n_flushed = 0;
-}
-
 /* One that was cancelled is given back where its kind are (timers_settle()). */
 static void timer_fire_drop_orphans(struct engine *e, uint32_t n)
 {
@@ -179,6 +166,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     bool more = (first && first->due_ns <= now_ns) || e->timers.owners.orphans;
     timers_set_clock(e);
     pthread_mutex_unlock(&e->timers.mutex);
-    timer_fire_carry_out(w);
+    if (w->outbox.length > 0)
+        flush_control(w);
     return more;
 }
