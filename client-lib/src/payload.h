@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <locale.h>
-
 #include <odeon/codec.h>
 
 #include "proto/fields.h"
@@ -18,25 +16,3 @@
 struct odeon_layout {
     struct fields list;
 };
-
-/* Numbers have a point, and letters are ASCII, whatever the program's locale is. */
-struct payload_locale {
-    locale_t ours, theirs;
-};
-
-static inline struct payload_locale payload_locale_enter(void)
-{
-    struct payload_locale l = { .ours = newlocale(LC_ALL_MASK, "C", (locale_t)0) };
-
-    if (l.ours)
-        l.theirs = uselocale(l.ours);
-    return l;
-}
-
-static inline void payload_locale_leave(struct payload_locale l)
-{
-    if (!l.ours)
-        return;
-    uselocale(l.theirs);
-    freelocale(l.ours);
-}

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "client-lib/src/error.h"
+#include "proto/plain_locale.h"
 
 struct payload_print {
     FILE *out;
@@ -209,7 +210,7 @@ int odeon_payload_print(const struct odeon_layout *layout, const void *payload, 
                         enum odeon_payload_form form, char **ret_text)
 {
     struct payload_print p = { .form = form };
-    struct payload_locale locale;
+    struct plain_locale locale;
     char *text = NULL;
     size_t length;
     int r = payload_print_check(layout, payload, size, form, ret_text);
@@ -219,7 +220,7 @@ int odeon_payload_print(const struct odeon_layout *layout, const void *payload, 
     p.out = open_memstream(&text, &length);
     if (!p.out)
         return error_set_literal(-ENOMEM, "no memory. Free memory and try again");
-    locale = payload_locale_enter();
+    locale = plain_locale_enter();
     for (size_t i = 0; i < layout->list.n; i++) {
         const struct field *f = &layout->list.field[i];
         bool tail = f->array && f->count == 0;
@@ -229,7 +230,7 @@ int odeon_payload_print(const struct odeon_layout *layout, const void *payload, 
         payload_print_field(&p, f, (const uint8_t *)payload + f->offset,
                             tail ? (size - f->offset) / f->type.size : f->count);
     }
-    payload_locale_leave(locale);
+    plain_locale_leave(locale);
     if (fclose(p.out) != 0 || p.failed) {
         free(text);
         return error_set_literal(-ENOMEM, "no memory. Free memory and try again");

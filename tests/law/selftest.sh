@@ -70,6 +70,8 @@ must_not daemon/executor/seed.c '<odeon/client.h>' client-lib/include/odeon/clie
 must_not daemon/supervisor/seed.c '"daemon/engine/engine.h"' daemon/engine/engine.h
 must_not daemon/supervisor/seed.c '<odeon/plugin.h>'
 seed includes proto/seed.h "$(include '<unistd.h>')" "does without <unistd.h>"
+seed includes proto/fields_fill.c "$(include '<unistd.h>')" "does without <unistd.h>"
+seed includes proto/seed.c "$(include '<stdlib.h>')" "does without <stdlib.h>"
 seed includes daemon/engine/seed.c "$SPDX\n  #  include <hwloc.h>" "does without <hwloc.h>"
 seed includes daemon/supervisor/seed.c "$(include '<dlfcn.h>')" "does without <dlfcn.h>"
 seed includes daemon/common/seed.c "$(include '"seed_not_there.h"')" "no file of the project"
