@@ -23,6 +23,9 @@
  * registry_layout.G7  Until it is settled, plugins and settings are not recorded and no client has
  *     a port: a successor begins anew, with the same instance, so that clients that are connected
  *     already go on.
+ * registry_layout.G8  `actors_made` is 0 from before the state is in force (`clean` 0), and from
+ *     before a reload asks for the first one, until all actors that the configuration names have
+ *     been found, made or refused. A successor after a crash asks for them again where it is 0.
  */
 #pragma once
 
@@ -101,8 +104,8 @@ struct registry_header {
     _Atomic uint32_t settled;
     _Atomic uint32_t clean; /* 1: the last odeond ended because it was told to */
     _Atomic uint32_t settings_copy;
-    uint32_t reserved_2;
-    char service[32]; /* version of the last odeond, for people */
+    _Atomic uint32_t actors_made; /* registry_layout.G8 */
+    char service[32];             /* version of the last odeond, for people */
 };
 
 struct registry {

@@ -50,6 +50,8 @@
 #define CATALOGUE_PLUGIN_LOADED "MESSAGE_ID=f5d80b75ceac41ef98b00c994ccc2e38"
 /* a plugin file is refused */
 #define CATALOGUE_PLUGIN_REFUSED "MESSAGE_ID=0dc2c8e6114a418a88a12c653593f778"
+/* an actor that the configuration names cannot be made */
+#define CATALOGUE_ACTOR_REFUSED "MESSAGE_ID=13e7f447f7474a4a9c8752bb1ffc1c5a"
 /* what a client wrote into its port is no message; ODEON_CLIENT_PID */
 #define CATALOGUE_PORT_BROKEN "MESSAGE_ID=2e38d3c4f22a4b87b584438b510a7c68"
 /* a connection is refused; ODEON_CLIENT_PID */

@@ -17,6 +17,7 @@ static const struct command {
     { ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, command_message_type_intern, false },
     { ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND, command_message_type_find, false },
     { ODEON__REQUEST__BODY_SPAWN, command_spawn, false },
+    { ODEON__REQUEST__BODY_START_ACTOR, command_start_actor, false },
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, false },
     { ODEON__REQUEST__BODY_PLUGIN_UNLOAD, command_plugin_unload, true },
     { ODEON__REQUEST__BODY_PLUGIN_LIST, command_plugin_list, false },

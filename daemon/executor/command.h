@@ -23,6 +23,8 @@ int command_lookup(struct executor *executor, const Odeon__Request *request, str
                    struct reply *reply);
 int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                   struct reply *reply);
+int command_start_actor(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply);
 int command_queue_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
 int command_timer_list(struct executor *executor, const Odeon__Request *request,

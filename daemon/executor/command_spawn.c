@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The request that makes an actor: of a type, with a name and arguments, somewhere. */
+/* The requests that make an actor: of a type, with a name and arguments, somewhere; and the one
+ * that finds it, or makes it, at a start. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "daemon/executor/command.h"
 #include "daemon/executor/command_type.h"
+#include "proto/fields_fill.h"
 
 /* Left to whom quotas do not bind: names, and one thread in so many. */
 enum { NAMES_RESERVE = 1024, THREADS_OF_RESERVE = 8 };
@@ -139,6 +141,20 @@ static int command_spawn_refuse(const struct executor *executor, int error, cons
     }
 }
 
+/* Of a type that can be spawned now. */
+static int command_spawn_find_type(const struct executor *executor, const char *name,
+                                   struct engine_actor_type_view *ret_type, struct explain *explain)
+{
+    if (type_find(executor, name, ret_type) < 0)
+        return explain_set(explain, -ENOENT,
+                           "there is no actor type '%.64s': load the plugin that has it", name);
+    if (ret_type->loaded)
+        return 0;
+    return explain_set(explain, -ENOENT,
+                       "the actor type %s is known, but its plugin %s is not loaded: load it first",
+                       ret_type->name, ret_type->plugin);
+}
+
 int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                   struct reply *reply)
 {
@@ -151,15 +167,9 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
     int r;
 
     (void)frame;
-    if (type_find(executor, asked->type, &type) < 0)
-        return explain_set(&reply->explain, -ENOENT,
-                           "there is no actor type '%.64s': load the plugin that has it",
-                           asked->type);
-    if (!type.loaded)
-        return explain_set(
-            &reply->explain, -ENOENT,
-            "the actor type %s is known, but its plugin %s is not loaded: load it first", type.name,
-            type.plugin);
+    r = command_spawn_find_type(executor, asked->type, &type, &reply->explain);
+    if (r < 0)
+        return r;
     if (spawn.args_size > ODEON_SPAWN_ARGS_MAX)
         return explain_set(&reply->explain, -E2BIG,
                            "%zu bytes of arguments: at most %d are allowed", spawn.args_size,
@@ -179,4 +189,97 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
                         command_spawn_kinds(&spawn));
     return r == 0 ? reply_ref(reply, ref)
                   : command_spawn_refuse(executor, r, asked->type, &spawn, &reply->explain);
+}
+
+/* The arguments that the words say, in the reply's memory. */
+static int command_spawn_fill(const struct executor *executor, const Odeon__StartActor *asked,
+                              uint32_t type, struct engine_spawn *spawn, struct reply *reply)
+{
+    uint32_t args_size;
+    const char *text = plugin_registry_find_args(executor->plugins, type, &args_size);
+    struct fields *fields = reply_alloc(reply, sizeof(*fields));
+    void *bytes = reply_alloc(reply, ODEON_PAYLOAD_MAX);
+    struct fields_problem problem;
+    char why[FIELDS_FILL_TEXT_MAX];
+    size_t size = args_size;
+    int r;
+
+    if (!fields || !bytes)
+        return -ENOMEM;
+    if (args_size == 0)
+        return explain_set(&reply->explain, -EINVAL,
+                           "the plugin of %s does not say what it is spawned with: leave the "
+                           "fields out",
+                           asked->type);
+    r = fields_parse(text, fields, &problem);
+    if (r < 0)
+        return explain_set(&reply->explain, r, "%s. %s", problem.why, problem.remedy);
+    r = fields_fill(fields, asked->words, asked->n_words, bytes, &size, why);
+    if (r < 0)
+        return explain_set(&reply->explain, r, "%s", why);
+    if (size > ODEON_SPAWN_ARGS_MAX)
+        return explain_set(&reply->explain, -E2BIG,
+                           "%zu bytes of arguments: at most %d are allowed", size,
+                           ODEON_SPAWN_ARGS_MAX);
+    spawn->args = bytes;
+    spawn->args_size = size;
+    return 0;
+}
+
+/* 1: it is there, and of this type; 0: nobody has the name. */
+static int command_spawn_find(const struct executor *executor, const Odeon__StartActor *asked,
+                              actor_ref *ret_ref, struct explain *explain)
+{
+    struct engine_actor_type_view type;
+    struct engine_actor_view actor;
+
+    if (engine_actor_lookup(executor->engine, asked->name, ret_ref) < 0 ||
+        engine_actor_get(executor->engine, *ret_ref, &actor) < 0)
+        return 0;
+    if (actor.type == 0 || engine_actor_type_get(executor->engine, actor.type, &type) < 0)
+        return explain_set(explain, -EEXIST, "the name '%.64s' is taken already", asked->name);
+    if (strcmp(type.name, asked->type) == 0)
+        return 1;
+    return explain_set(explain, -EEXIST,
+                       "an actor of type %s has the name '%.64s': stop it or choose another name",
+                       type.name, asked->name);
+}
+
+static int command_spawn_reply_started(struct reply *reply, actor_ref ref, bool found)
+{
+    int r = reply_ref(reply, ref);
+
+    if (r == 0)
+        reply->message.ref->found = found;
+    return r;
+}
+
+int command_start_actor(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply)
+{
+    const Odeon__StartActor *asked = request->start_actor;
+    struct engine_spawn spawn = { .name = asked->name, .placement = PLACE_EACH };
+    struct engine_actor_type_view type;
+    actor_ref ref = 0;
+    int r;
+
+    (void)frame;
+    if (executor->asker.client)
+        return explain_set(&reply->explain, -EPERM,
+                           "odeond alone asks for the actors of a start: ask for a spawn");
+    r = command_spawn_find(executor, asked, &ref, &reply->explain);
+    if (r != 0)
+        return r < 0 ? r : command_spawn_reply_started(reply, ref, true);
+    r = command_spawn_find_type(executor, asked->type, &type, &reply->explain);
+    if (r == 0 && asked->n_words > 0)
+        r = command_spawn_fill(executor, asked, type.id, &spawn, reply);
+    if (r < 0)
+        return r;
+    r = engine_actor_spawn_placed(executor->engine, type.id, &spawn, &ref);
+    if (r == 0)
+        return command_spawn_reply_started(reply, ref, false);
+    /* an actor that runs has taken the name just now */
+    if (r == -EEXIST && command_spawn_find(executor, asked, &ref, &reply->explain) == 1)
+        return command_spawn_reply_started(reply, ref, true);
+    return command_spawn_refuse(executor, r, asked->type, &spawn, &reply->explain);
 }

@@ -20,6 +20,7 @@
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_ports.h"
 #include "daemon/supervisor/seat_settings.h"
+#include "daemon/supervisor/start_actors.h"
 
 enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
 
@@ -224,7 +225,7 @@ static void boot_on_settled(struct line_waiter *waiter, int error)
     if (seat->given_up)
         return;
     persist_record_settled(seat->service->persist, &seat->plugins, &seat->settings, error);
-    boot_become_ready(seat);
+    start_actors_begin(seat, boot_become_ready);
 }
 
 static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
@@ -240,7 +241,7 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
     safe_mode_on_ready(seat);
     seat_settings_note_kept(seat, report);
     if (boot->boots > 0) {
-        boot_become_ready(seat);
+        start_actors_begin(seat, boot_become_ready);
         return;
     }
     boot->settling.passed = boot_on_settled;
@@ -342,6 +343,7 @@ void boot_on_exited(struct seat *seat, int wait_status)
     boot->start_refused = boot->start_sent = false;
     for (unsigned step = 0; step < START_STEPS; step++)
         boot_note_step(seat, step, step == START_NOTICED ? uv_hrtime() : 0);
+    start_actors_on_exited(seat);
     seat_ports_forget_commands(seat);
     for (size_t i = 0; i < seat->plugins.n; i++)
         seat->plugins.list[i].loaded = seat->plugins.list[i].asked = false;

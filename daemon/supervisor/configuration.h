@@ -10,6 +10,7 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/access.h"
 #include "daemon/supervisor/account.h"
+#include "daemon/supervisor/actor_line.h"
 #include "daemon/supervisor/setting_list.h"
 
 enum { PLUGINS_CONFIGURED_MAX = 256, OPTIONS_TEXT_MAX = 640 };
@@ -29,5 +30,6 @@ struct config {
     int64_t socket_group; /* -1: its own */
     size_t n_plugins;
     char *plugins[PLUGINS_CONFIGURED_MAX];
+    struct actor_lines actors;
     struct setting_list executor;
 };

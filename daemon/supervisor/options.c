@@ -188,6 +188,11 @@ static int options_add_plugin(struct config *config, const char *value, char *te
     return 0;
 }
 
+static int options_add_actor(struct config *config, const char *value, char *text)
+{
+    return actor_lines_add(&config->actors, value, text);
+}
+
 /* The keys of the supervisor.  All others are the executor's, who judges them. */
 static const struct {
     const char *name;
@@ -200,6 +205,7 @@ static const struct {
     { "rule-stops-max", options_set_rule_stops },
     { "executor", options_set_executor_path },
     { "plugin", options_add_plugin },
+    { "actor", options_add_actor },
 };
 
 static int options_set_key(void *userdata, const char *section, const char *key, const char *value,
@@ -315,6 +321,7 @@ void config_fini(struct config *config)
     free(config->executor_path);
     for (size_t i = 0; i < config->n_plugins; i++)
         free(config->plugins[i]);
+    actor_lines_fini(&config->actors);
     setting_list_fini(&config->executor);
     *config = (struct config){ 0 };
 }

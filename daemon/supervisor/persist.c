@@ -370,6 +370,19 @@ int persist_settle(struct persist *persist, struct plugin_store *plugins,
     return 0;
 }
 
+bool persist_wants_actors(const struct persist *persist)
+{
+    return !persist->resumed || persist->clean || !persist_is_on(persist) ||
+           !atomic_load_explicit(&persist->registry.map->header.actors_made, memory_order_acquire);
+}
+
+void persist_note_actors(struct persist *persist, bool made)
+{
+    if (persist_is_on(persist))
+        atomic_store_explicit(&persist->registry.map->header.actors_made, made,
+                              memory_order_release);
+}
+
 void persist_record_settled(struct persist *persist, struct plugin_store *plugins,
                             const struct setting_list *settings, int error)
 {
@@ -393,6 +406,9 @@ void persist_record_settled(struct persist *persist, struct plugin_store *plugin
     persist->n_dropped = 0;
     if (registry_put_settings(&persist->registry, settings) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
+    if (persist_wants_actors(persist))
+        persist_note_actors(persist, false);
+    CRASH_POINT();
     /* From now on an end that is not in order finds it so. */
     atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
     /* registry_layout.G7 */

@@ -60,6 +60,11 @@ int persist_settle(struct persist *persist, struct plugin_store *plugins,
                    struct line_waiter *waiter);
 void persist_record_settled(struct persist *persist, struct plugin_store *plugins,
                             const struct setting_list *settings, int error);
+/* Whether this start finds or makes the actors that the configuration names: not after a crash, if
+ * the former service had done so. */
+bool persist_wants_actors(const struct persist *persist);
+/* registry_layout.G8 */
+void persist_note_actors(struct persist *persist, bool made);
 /* persist.R1.  From here on the service only waits for its end.  False: that had been said
  * before. */
 bool persist_refuse(struct persist *persist, const char *why);

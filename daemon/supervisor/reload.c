@@ -16,6 +16,7 @@
 #include "daemon/supervisor/reload.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_settings.h"
+#include "daemon/supervisor/start_actors.h"
 
 void reload_fini(struct reload *reload)
 {
@@ -55,7 +56,16 @@ static void reload_warn_about_the_rest(const struct config *old, const struct co
                         old->executor.list[i].key);
 }
 
-static void reload_apply(struct reload *reload)
+static void reload_on_actors_made(void *userdata)
+{
+    struct reload *reload = userdata;
+
+    log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED,
+              "the configuration has been read again and applied");
+    reload_end(reload);
+}
+
+static void reload_apply(struct reload *reload, struct seat *seat)
 {
     struct config *new = reload->wanted, old = *reload->config;
 
@@ -64,9 +74,7 @@ static void reload_apply(struct reload *reload)
     *new = old; /* reload_end() frees it */
     log_open("odeond", reload->config->log_level);
     reload->ops->applied(reload->userdata);
-    log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED,
-              "the configuration has been read again and applied");
-    reload_end(reload);
+    start_actors_reload(seat, &new->actors, reload_on_actors_made, reload);
 }
 
 static void reload_tell_outcome(const struct reload *reload, const Odeon__Reconfigured *outcome)
@@ -96,7 +104,7 @@ static void reload_on_answer(void *userdata, struct link_request *request, Odeon
     }
     seat_settings_note(userdata, request->request->executor_set, reply->reconfigured);
     reload_tell_outcome(reload, reply->reconfigured);
-    reload_apply(reload);
+    reload_apply(reload, userdata);
 }
 
 /* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
@@ -180,7 +188,7 @@ void reload_begin(struct reload *reload, struct seat *seat)
                   text[0] ? text : strerror(-r));
         reload_end(reload);
     } else if (r == 0) {
-        reload_apply(reload);
+        reload_apply(reload, seat);
     }
 }
 

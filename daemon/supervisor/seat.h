@@ -7,7 +7,7 @@
  *
  * Each part has one module that changes it: executor (executor_link), boot (boot), watchdog
  * (watchdog), load_timer (load_watch), drain (drain), ports (seat_ports, port_table), plugins
- * (plugin_store), settings (seat_settings), memory (memory_count).
+ * (plugin_store), settings (seat_settings), actors (start_actors), memory (memory_count).
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "daemon/supervisor/actor_line.h"
 #include "daemon/supervisor/backoff.h"
 #include "daemon/supervisor/executor_link.h"
 #include "daemon/supervisor/line.h"
@@ -73,6 +74,15 @@ struct seat_drain {
     uint64_t unreceived, running, untaken; /* the first is of all */
 };
 
+struct seat_actors {
+    uint32_t round;                  /* of those that are asked for; 0: none has begun */
+    bool asked;                      /* one, whose answer is not there */
+    bool pending[ACTOR_LINES_MAX];   /* by the configuration's line */
+    void (*done)(struct seat *seat); /* the start waits; NULL: it does not */
+    void (*made)(void *userdata);    /* so does a reload */
+    void *userdata;
+};
+
 struct seat {
     const struct service *service;
     const struct seat_ops *ops;
@@ -91,6 +101,7 @@ struct seat {
     struct seat_drain drain;
     struct port_table ports;
     struct plugin_store plugins;
+    struct seat_actors actors;
     struct memory_count memory;
 };
 

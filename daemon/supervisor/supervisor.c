@@ -25,6 +25,7 @@
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/seat_make.h"
 #include "daemon/supervisor/seat_ports.h"
+#include "daemon/supervisor/start_actors.h"
 #include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/turns.h"
 #include "daemon/supervisor/watchdog.h"
@@ -196,6 +197,7 @@ static void supervisor_on_again(void *userdata)
     boot_go_on(seat);
     if (seat->executor.state == LINK_READY)
         seat_ports_sync(seat);
+    start_actors_go_on(seat);
     drain_go_on(seat);
 }
 

@@ -487,6 +487,7 @@ struct senseless {
     Odeon__ExecutorSet set;
     Odeon__Lookup lookup;
     Odeon__PluginUnload unload;
+    Odeon__StartActor start_actor;
 };
 
 static void senseless_init(struct senseless *s, char *longest)
@@ -501,7 +502,8 @@ static void senseless_init(struct senseless *s, char *longest)
                              .settings = { &s->setting },
                              .set = ODEON__EXECUTOR_SET__INIT,
                              .lookup = ODEON__LOOKUP__INIT,
-                             .unload = ODEON__PLUGIN_UNLOAD__INIT };
+                             .unload = ODEON__PLUGIN_UNLOAD__INIT,
+                             .start_actor = ODEON__START_ACTOR__INIT };
     s->spawn.type = longest;
     s->send.ref = UINT64_MAX;
     s->send.message = longest;
@@ -515,6 +517,7 @@ static void senseless_init(struct senseless *s, char *longest)
     s->set.settings = s->settings;
     s->lookup.name = longest;
     s->unload.name = longest;
+    s->start_actor.type = longest;
 }
 
 static void expect_refusal(struct raw *raw, Odeon__Request__BodyCase body, Odeon__Request request)
@@ -557,6 +560,8 @@ static void test_senseless_requests(void **state)
     expect_refusal(&raw, ODEON__REQUEST__BODY_LOOKUP, request);
     request.plugin_unload = &s.unload;
     expect_refusal(&raw, ODEON__REQUEST__BODY_PLUGIN_UNLOAD, request);
+    request.start_actor = &s.start_actor; /* odeond's own */
+    expect_refusal(&raw, ODEON__REQUEST__BODY_START_ACTOR, request);
     request.message_type_intern = &s.nothing;
     expect_refusal(&raw, ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, request);
     raw_close(&raw);

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "daemon/common/config.h"
 #include "daemon/supervisor/options.h"
+#include "proto/fields.h"
 
 static char path[] = "/tmp/odeon-test-options-XXXXXX";
 static char text[OPTIONS_TEXT_MAX];
@@ -221,6 +223,58 @@ static void test_too_many_settings(void **state)
     setting_list_fini(&settings);
 }
 
+/* Words of lines "actor =": what blanks, quotes and backslashes mean. */
+static void test_actors(void **state)
+{
+    (void)state;
+    write_file("actor =\ttype \t name  \n"
+               "actor = t n a=\" two  words \" b=\"\\\"\\\\\" c=x\\y d= e=a=b f=\"\"\n");
+    assert_int_equal(LOAD("--set", "actor=t last a=1"), 0);
+    assert_int_equal(config.actors.n, 3);
+    assert_string_equal(config.actors.list[0].type, "type");
+    assert_string_equal(config.actors.list[0].name, "name");
+    assert_int_equal(config.actors.list[0].n_words, 0);
+    assert_int_equal(config.actors.list[1].n_words, 6);
+    assert_string_equal(config.actors.list[1].words[0], "a= two  words ");
+    assert_string_equal(config.actors.list[1].words[1], "b=\"\\");
+    assert_string_equal(config.actors.list[1].words[2], "c=x\\y");
+    assert_string_equal(config.actors.list[1].words[3], "d=");
+    assert_string_equal(config.actors.list[1].words[4], "e=a=b");
+    assert_string_equal(config.actors.list[1].words[5], "f=");
+    assert_ptr_equal(actor_lines_find(&config.actors, "last"), &config.actors.list[2]);
+    assert_null(actor_lines_find(&config.actors, "t"));
+    clean(NULL);
+    write_file("[executor]\nactor = t n\n"); /* a setting there, which the executor will refuse */
+    assert_int_equal(load((const char *const[]){ NULL }), 0);
+    assert_int_equal(config.actors.n, 0);
+}
+
+static void test_too_many_actors(void **state)
+{
+    char fields[FIELDS_MAX + 1][16], line[CONFIG_LINE_MAX * 2] = "t n";
+    struct actor_lines lines = { 0 };
+
+    (void)state;
+    for (unsigned i = 0; i <= FIELDS_MAX; i++) {
+        snprintf(fields[i], sizeof(fields[i]), " f%u=1", i);
+        if (i < FIELDS_MAX)
+            strcat(line, fields[i]);
+    }
+    assert_int_equal(actor_lines_add(&lines, line, text), 0);
+    assert_int_equal(lines.list[0].n_words, FIELDS_MAX);
+    strcat(line, fields[FIELDS_MAX]);
+    assert_int_equal(actor_lines_add(&lines, line, text), -E2BIG);
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    assert_int_equal(actor_lines_add(&lines, line, text), -E2BIG);
+    for (unsigned i = 1; i <= ACTOR_LINES_MAX; i++) {
+        snprintf(line, sizeof(line), "t actor-%u", i);
+        assert_int_equal(actor_lines_add(&lines, line, text), i < ACTOR_LINES_MAX ? 0 : -ENOSPC);
+    }
+    actor_lines_fini(&lines);
+    assert_int_equal(lines.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +283,8 @@ int main(void)
         cmocka_unit_test_teardown(test_mistakes_in_the_file, clean),
         cmocka_unit_test_teardown(test_mistakes_in_arguments, clean),
         cmocka_unit_test_teardown(test_developer, clean),
+        cmocka_unit_test_teardown(test_actors, clean),
+        cmocka_unit_test(test_too_many_actors),
         cmocka_unit_test(test_too_many_settings),
     };
 
