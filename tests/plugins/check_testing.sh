@@ -80,6 +80,17 @@ cp -a "${LIBRARY%%.so*}".so* "$library"
 cmake -S "$WORK/client" -B "$WORK/client/build" >"$WORK/log" 2>&1 &&
     cmake --build "$WORK/client/build" >>"$WORK/log" 2>&1
 result $? "a client is built with the package, too"
+
+# So is the rate limiter: plugin, client, test. Its front with a mistake fails in the race alone.
+cp -r "$SOURCE/docs/examples/rate-limiter" "$WORK/rate"
+cmake -S "$WORK/rate" -B "$WORK/rate/build" >"$WORK/log" 2>&1 &&
+    cmake --build "$WORK/rate/build" >>"$WORK/log" 2>&1 &&
+    ctest --test-dir "$WORK/rate/build" >>"$WORK/log" 2>&1
+result $? "the rate limiter is built with the package, and passes its test"
+! "$WORK/rate/build/rate_test_wrong" >"$WORK/log" 2>&1 &&
+    grep -q '^not ok 9 - never_allows_more' "$WORK/log" && grep -q '^# 1 of 9' "$WORK/log"
+result $? "its test finds a front that holds no call back"
+
 PKG_CONFIG_PATH=$library/pkgconfig pkg-config --libs libodeon-test >"$WORK/log" 2>&1
 result $? "pkg-config knows the library"
 
