@@ -11,6 +11,7 @@
 #include "daemon/engine/actors/live.h"
 #include "daemon/engine/actors/name_index.h"
 #include "daemon/engine/actors/placement.h"
+#include "daemon/engine/base/reserve.h"
 #include "daemon/engine/segment/slot.h"
 
 enum { SLOT_MOVE = SLOT_CACHE / 2, HUGE_PAGE = 1 << 21 };
@@ -20,12 +21,10 @@ uint64_t actors_no_state;
 int actors_init(struct engine *e)
 {
     size_t n = e->config.actors_max;
-    int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    e->actors.table = mmap(NULL, n * sizeof(struct actor), prot, flags, -1, 0);
-    e->actors.states = mmap(NULL, n * sizeof(void *), prot, flags, -1, 0);
-    e->actors.slots_free = mmap(NULL, n * sizeof(uint32_t), prot, flags, -1, 0);
-    if (e->actors.table == MAP_FAILED || e->actors.states == MAP_FAILED ||
-        e->actors.slots_free == MAP_FAILED)
+    e->actors.table = reserve(n * sizeof(struct actor));
+    e->actors.states = reserve(n * sizeof(void *));
+    e->actors.slots_free = reserve(n * sizeof(uint32_t));
+    if (!e->actors.table || !e->actors.states || !e->actors.slots_free)
         return -ENOMEM;
     pthread_mutex_init(&e->actors.slots_mutex, NULL);
     pthread_mutex_init(&e->actors.names_mutex, NULL);
@@ -65,12 +64,9 @@ void actors_fini(struct engine *e)
              slot++)
             /* the process ends: no fini is owed, the actors live on in the segment */
             actors_state_give_back(e, e->control, slot);
-    if (e->actors.table && e->actors.table != MAP_FAILED)
-        munmap(e->actors.table, n * sizeof(struct actor));
-    if (e->actors.states && e->actors.states != MAP_FAILED)
-        munmap(e->actors.states, n * sizeof(void *));
-    if (e->actors.slots_free && e->actors.slots_free != MAP_FAILED)
-        munmap(e->actors.slots_free, n * sizeof(uint32_t));
+    reserve_free(e->actors.table, n * sizeof(struct actor));
+    reserve_free(e->actors.states, n * sizeof(void *));
+    reserve_free(e->actors.slots_free, n * sizeof(uint32_t));
     name_index_fini(e);
     e->actors.table = NULL;
     e->actors.states = NULL;

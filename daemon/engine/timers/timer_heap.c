@@ -2,31 +2,22 @@
 #include "daemon/engine/timers/timer_heap.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
-/* Address space, of which only what is used becomes memory. */
-static void *timer_heap_reserve(uint64_t bytes)
-{
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
+#include "daemon/engine/base/reserve.h"
 
 int timer_heap_open(struct timer_heap *heap, uint32_t n_max)
 {
     if (n_max == 0)
         return 0;
-    heap->nodes = timer_heap_reserve((uint64_t)n_max * sizeof(*heap->nodes));
-    heap->place_of = timer_heap_reserve((uint64_t)n_max * sizeof(*heap->place_of));
+    heap->nodes = reserve((uint64_t)n_max * sizeof(*heap->nodes));
+    heap->place_of = reserve((uint64_t)n_max * sizeof(*heap->place_of));
     return heap->nodes && heap->place_of ? 0 : -ENOMEM;
 }
 
 void timer_heap_close(struct timer_heap *heap, uint32_t n_max)
 {
-    if (heap->nodes)
-        munmap(heap->nodes, (uint64_t)n_max * sizeof(*heap->nodes));
-    if (heap->place_of)
-        munmap(heap->place_of, (uint64_t)n_max * sizeof(*heap->place_of));
+    reserve_free(heap->nodes, (uint64_t)n_max * sizeof(*heap->nodes));
+    reserve_free(heap->place_of, (uint64_t)n_max * sizeof(*heap->place_of));
     *heap = (struct timer_heap){ 0 };
 }
 

@@ -2,32 +2,23 @@
 #include "daemon/engine/timers/timer_owners.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
-/* Address space, of which only what is used becomes memory. */
-static void *timer_owners_reserve(uint64_t bytes)
-{
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
+#include "daemon/engine/base/reserve.h"
 
 int timer_owners_open(struct timer_owners *o, uint32_t timers_max, uint32_t actors_max)
 {
     o->of_bytes = (uint64_t)actors_max * sizeof(*o->of);
     o->links_bytes = (uint64_t)timers_max * sizeof(*o->links);
-    o->of = timer_owners_reserve(o->of_bytes);
+    o->of = reserve(o->of_bytes);
     if (timers_max > 0)
-        o->links = timer_owners_reserve(o->links_bytes);
+        o->links = reserve(o->links_bytes);
     return o->of && (o->links || timers_max == 0) ? 0 : -ENOMEM;
 }
 
 void timer_owners_close(struct timer_owners *o)
 {
-    if (o->of)
-        munmap(o->of, o->of_bytes);
-    if (o->links)
-        munmap(o->links, o->links_bytes);
+    reserve_free(o->of, o->of_bytes);
+    reserve_free(o->links, o->links_bytes);
     *o = (struct timer_owners){ 0 };
 }
 
