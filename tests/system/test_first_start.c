@@ -60,20 +60,27 @@ static pid_t last_that(const struct service *service, const char *what)
     return found;
 }
 
-/* Until there is one that is given a port. odeond gives it to nobody before it knows that its
- * descriptors are kept, which is later than they are: who has started by then waits for none,
- * however long it lives. The last that has died. */
+/* One that waits for none dies. odeond gives nobody the port before it knows that its descriptors
+ * are kept, which is later than they are: who has started by then waits for none, however long it
+ * lives. */
+static bool one_waits_for_a_port(const struct service *service, pid_t *died)
+{
+    pid_t next = last_that(service, "waits for 0 ports");
+
+    if (last_that(service, "waits for 1 ports") != 0)
+        return true;
+    if (next != *died)
+        assert_int_equal(kill(next, SIGKILL), 0);
+    *died = next;
+    return false;
+}
+
+/* Until there is one that is given the port; the last that has died. */
 static pid_t kill_those_without_a_port(const struct service *service)
 {
-    pid_t died = 0, next;
+    pid_t died = 0;
 
-    while (last_that(service, "waits for 1 ports") == 0) {
-        next = last_that(service, "waits for 0 ports");
-        if (next != died)
-            assert_int_equal(kill(next, SIGKILL), 0);
-        died = next;
-        usleep(1000);
-    }
+    assert_true(wait_until(one_waits_for_a_port(service, &died)));
     return died;
 }
 
