@@ -144,7 +144,7 @@ static inline unsigned envelope_hops(const struct envelope *e)
 
 /* The word of PREFIX_KIND: {what : 8, unused : 24, of it : 32}. KIND_ANSWER is in no record, but in
  * the context of what answers a question (ENVELOPE_REPLY). */
-enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER };
+enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER, KIND_DOWN };
 /* Of what a timer has sent; `missed`: so many of its times went by before it could. */
 static inline uint64_t envelope_kind_timer(uint64_t missed)
 {
@@ -162,7 +162,8 @@ enum message_type_system {
     MESSAGE_TYPE_FIRST_USER = 16, /* from here on they have an entry in the table of types */
     /* the service's own word for a question that stays without an answer: struct no_answer */
     MESSAGE_TYPE_NO_ANSWER = 16,
-    MESSAGE_TYPE_FIRST_PLAIN = 17, /* these anybody may send */
+    MESSAGE_TYPE_DOWN = 17,        /* ... for the end of an actor that is watched: struct down */
+    MESSAGE_TYPE_FIRST_PLAIN = 18, /* these anybody may send */
 };
 
 /* Why a record ended otherwise than in a handler: enum odeon_reason of <odeon/message.h>, number by
@@ -185,6 +186,11 @@ enum envelope_reason {
     REASON_USER_SLOW,       /* what waits for the sender's user takes as long as it may:
                                quota-waiting-ms */
     REASON_DEADLINE,        /* the asker waited for its answer as long as it wanted to */
+    /* the following are ends of actors, and of no record */
+    REASON_FINISHED,    /* its behaviour said so */
+    REASON_STOPPED,     /* somebody else asked it to end */
+    REASON_BEGUN_ANEW,  /* its state was lost with the executor; it begins again */
+    REASON_NOT_RESUMED, /* ... and its type does not */
     REASON_N,
 };
 
@@ -208,3 +214,14 @@ struct no_answer {
 static_assert(sizeof(struct no_answer) == 16, "layout of what no answer is");
 #define NO_ANSWER_NAME   "odeon_no_answer"
 #define NO_ANSWER_FIELDS "{ uint64_t token; uint32_t reason; uint32_t reserved; }"
+
+/* Payload of MESSAGE_TYPE_DOWN: who has ended, the watch that says so, and why. */
+struct down {
+    actor_ref ref;
+    uint64_t monitor;
+    uint32_t reason;
+    uint32_t reserved;
+};
+static_assert(sizeof(struct down) == 24, "layout of an end that is told");
+#define DOWN_NAME   "odeon_down"
+#define DOWN_FIELDS "{ odeon_ref ref; uint64_t monitor; uint32_t reason; uint32_t reserved; }"

@@ -32,8 +32,9 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-/* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers, 7 no questions. */
-#define SEGMENT_VERSION           8
+/* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers, 7 no questions, 8 no
+ * watches. */
+#define SEGMENT_VERSION           9
 #define SEGMENT_VERSION_TIMERLESS 6
 #define SEGMENT_VERSION_LAYOUT    2 /* what people call it */
 
@@ -126,7 +127,8 @@ struct segment_commit {
     uint64_t base;         /* of a ring's cursors, which run freely; 0 for a queue */
     uint32_t source;       /* id + 1; 0: attached to nothing */
     uint32_t redo_how;
-    uint64_t redo; /* actor to end, 0: none; COMMIT_DIRECT: the port's cursor */
+    uint64_t
+        redo; /* actor to end, 0: none (how: commit_end_how()); COMMIT_DIRECT: the port's cursor */
     uint64_t wrap; /* as a queue's */
     /* COMMIT_DIRECT; of COMMIT_ASIDE: units of 8 bytes in the queue's new buffer, {that one, the
      * record's} */
@@ -149,6 +151,16 @@ struct segment_commit {
 /* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it
  * and has become empty. */
 #define COMMIT_POSTPONED UINT32_C(0xfd)
+
+/* ... of an actor that has ended: what becomes of its state, and why. */
+static inline uint32_t commit_end_how(uint32_t how, enum envelope_reason reason)
+{
+    return how | (uint32_t)reason << 8;
+}
+static inline enum envelope_reason commit_end_reason(const struct segment_commit *slot)
+{
+    return (enum envelope_reason)(slot->redo_how >> 8);
+}
 
 /* Is `redo` an actor, which has ended with the message? */
 static inline bool commit_ends_actor(const struct segment_commit *slot)
@@ -330,7 +342,11 @@ struct segment_timer {
     alignas(64) uint32_t class; /* its message has up to TIMER_CLASS_BYTES(class) ... */
     uint32_t place;             /* ... and is the place-th one there */
     uint64_t boot;              /* the header's boots when it was armed */
-    uint64_t reserved[6];
+    /* of a watch (engine/timers/watches.h): whose end it waits for, 0: it is none; and enum
+     * envelope_reason, REASON_NONE: nobody knows of that end so far */
+    actor_ref watched;
+    uint32_t end, reserved_end;
+    uint64_t reserved[4];
 };
 static_assert(sizeof(struct segment_timer) == 128, "a timer is two lines");
 enum { TIMER_CLASSES = 11 };

@@ -23,7 +23,11 @@ SAME(MEMORY_FULL);
 SAME(SUSPECTED);
 SAME(USER_SLOW);
 SAME(DEADLINE);
-_Static_assert((int)ODEON_REASON_DEADLINE + 1 == (int)REASON_N, "a reason has no public number");
+SAME(FINISHED);
+SAME(STOPPED);
+SAME(BEGUN_ANEW);
+SAME(NOT_RESUMED);
+_Static_assert((int)ODEON_REASON_NOT_RESUMED + 1 == (int)REASON_N, "a reason has no public number");
 
 const char *odeon_reason_name(unsigned reason)
 {

@@ -603,16 +603,19 @@ bool engine_ports_are_going(const struct engine *engine);
  * It takes its time: what is left makes the descriptor readable at once. Behind engine_start(). */
 int engine_timers_fd(const struct engine *engine);
 void engine_timers_look(struct engine *engine);
-/* How many are armed: none of them is waited for by a drain. */
+/* How many are armed, monitors left out: none of them is waited for by a drain. */
 uint32_t engine_timers_count(struct engine *engine);
 /* The first one whose number is at least `timer`; -ENOENT: there is none. */
 struct engine_timer_view {
-    uint32_t timer; /* its number */
+    actor_ref watched; /* a monitor, which waits for this one's end; 0: it is none */
+    uint32_t timer;    /* its number */
     uint64_t id, deadline_ns, period_ns;
     actor_ref owner, to;
     uint32_t message_type, size;
 };
 int engine_timer_next(struct engine *engine, uint32_t timer, struct engine_timer_view *ret_timer);
+/* A type is not run any more: who monitors its actors is told. */
+void engine_type_quarantined(struct engine *engine, uint32_t type);
 
 /* Runs `run` on the control thread with a context of nobody's, in which it may send, look up and
  * spawn; what it has done is committed behind it, whatever it returns. 0, or what it returns. */
@@ -671,6 +674,13 @@ int engine_ctx_ask(struct engine_context *ctx, actor_ref to, uint32_t type, uint
 /* 0: no outcome comes, once this behaviour has returned; -ENOENT: one has come, or it was
  * withdrawn, or there is no such question; -EPERM: another actor's. */
 int engine_ctx_ask_cancel(struct engine_context *ctx, uint64_t token);
+/* When `ref` ends, MESSAGE_TYPE_DOWN says so, once, behind all that it has sent. *ret_id, never 0,
+ * is in it. -EOPNOTSUPP: this actor does not accept that; -ESRCH; -EAGAIN, -EPERM as
+ * engine_ctx_send_after. */
+int engine_ctx_monitor(struct engine_context *ctx, actor_ref ref, uint64_t *ret_id);
+/* 0: nothing comes of it, once this behaviour has returned; -ENOENT: it has been sent, or was given
+ * up, or there is no such one; -EPERM: another actor's. */
+int engine_ctx_demonitor(struct engine_context *ctx, uint64_t id);
 /* The running message, whose payload is `message`, to another receiver, with its sender and
  * correlation id. -ELOOP: it has been passed on ENGINE_HOPS_MAX times; -EPERM: there is none. */
 enum { ENGINE_HOPS_MAX = 64 };

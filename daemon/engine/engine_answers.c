@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What behaviours do with questions, their own and others': asking, replying at once or later,
- * passing on (engine.h's engine_ctx_*).
+ * passing on; and with monitors (engine.h's engine_ctx_*).
  */
 #include <errno.h>
 
 #include "daemon/engine/asks/answer.h"
 #include "daemon/engine/asks/ask.h"
+#include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/send/compose.h"
 
 /* What the running message asks for: an answer answers nothing itself. */
@@ -123,4 +124,14 @@ int engine_ctx_forward(struct engine_context *ctx, actor_ref to, const void *mes
     if (r == 0)
         stat_add(w, STAT_forwards, 1);
     return r;
+}
+
+int engine_ctx_monitor(struct engine_context *ctx, actor_ref ref, uint64_t *ret_id)
+{
+    return monitor_open(worker_of_context(ctx), ref, ret_id);
+}
+
+int engine_ctx_demonitor(struct engine_context *ctx, uint64_t id)
+{
+    return monitor_close(worker_of_context(ctx), id);
 }

@@ -267,7 +267,7 @@ int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t typ
 
 int engine_ctx_timer_cancel(struct engine_context *ctx, uint64_t id)
 {
-    return timers_cancel(worker_of_context(ctx), id);
+    return timers_cancel(worker_of_context(ctx), id, false);
 }
 
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,

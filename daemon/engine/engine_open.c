@@ -22,12 +22,12 @@
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/ports/port.h"
-#include "daemon/engine/ports/reap.h"
 #include "daemon/engine/run/own_thread_main.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/segment.h"
 #include "daemon/engine/send/overflow.h"
+#include "daemon/engine/signal/order_all.h"
 #include "daemon/engine/stuck/stall.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -177,7 +177,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         r = engine_open_tables(e);
     if (r == 0)
         r = steal_open(e);
-    reap_open(e);
+    order_all_open(e);
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
         r = worker_new(e, id, &e->workers[id]);
     if (r == 0)

@@ -25,7 +25,7 @@ void engine_timers_look(struct engine *e)
 uint32_t engine_timers_count(struct engine *e)
 {
     pthread_mutex_lock(&e->timers.mutex);
-    uint32_t n = e->timers.n;
+    uint32_t n = e->timers.n - e->timers.n_watches;
     pthread_mutex_unlock(&e->timers.mutex);
     return n;
 }
@@ -40,6 +40,7 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
         .deadline_ns = durable->deadline_ns,
         .period_ns = durable->period_ns,
         .owner = durable->owner,
+        .watched = durable->watched,
         .to = message->to,
         .message_type = message->type,
         .size = envelope_payload_size(message),
@@ -65,4 +66,12 @@ int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view
         pthread_mutex_unlock(&e->timers.mutex);
     }
     return r;
+}
+
+void engine_type_quarantined(struct engine *e, uint32_t type)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    watches_type_quarantined(e, type);
+    timers_set_clock(e);
+    pthread_mutex_unlock(&e->timers.mutex);
 }

@@ -96,8 +96,10 @@ void fault_log_faults(struct engine *engine, const struct settings *settings)
         fault_log_one(&fault, config->attempts_max);
         if (engine_actor_type_crashed(engine, fault.type, uv_hrtime(),
                                       settings->quarantine_window_s * UINT64_C(1000000000),
-                                      (uint32_t)settings->quarantine_crashes))
+                                      (uint32_t)settings->quarantine_crashes)) {
             fault_log_quarantine_log(&fault, settings);
+            engine_type_quarantined(engine, fault.type);
+        }
     }
 }
 

@@ -306,6 +306,18 @@ static int host_forward(struct odeon_context *ctx, odeon_ref to, const void *mes
     return engine_ctx_forward(host_engine_ctx(ctx), to, message);
 }
 
+static int host_monitor(struct odeon_context *ctx, odeon_ref ref, uint64_t *ret_monitor)
+{
+    if (!ret_monitor)
+        return -EINVAL;
+    return engine_ctx_monitor(host_engine_ctx(ctx), ref, ret_monitor);
+}
+
+static int host_demonitor(struct odeon_context *ctx, uint64_t monitor)
+{
+    return engine_ctx_demonitor(host_engine_ctx(ctx), monitor);
+}
+
 static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref)
 {
     if (!name || !ret_ref)
@@ -420,6 +432,8 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .reply_later = host_reply_later,
         .answer = host_answer,
         .forward = host_forward,
+        .monitor = host_monitor,
+        .demonitor = host_demonitor,
     };
     r = message_pool_new(n_workers, &host->pool);
     if (r < 0) {

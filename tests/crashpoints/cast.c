@@ -287,6 +287,67 @@ static int on_no_answer_asker(void *self, const void *message, struct engine_con
     return ALLOCATION_NODELETE;
 }
 
+struct watcher {
+    struct watcher_plan plan;
+    uint64_t last, told, heard, monitor[WATCHER_ITEMS];
+};
+
+static int watcher_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct watcher *watcher = self;
+    (void)ctx;
+    if (size != sizeof(watcher->plan) || watcher->last)
+        fail("a watcher begins with %zu bytes, at %llu", size, (unsigned long long)watcher->last);
+    memcpy(&watcher->plan, args, size);
+    return 0;
+}
+
+static int on_item_watcher(void *self, const void *message, struct engine_context *ctx)
+{
+    struct watcher *watcher = self;
+    struct item item = item_note(message, ctx);
+    uint64_t other;
+    if (item.row != 0) { /* last words */
+        watcher->heard |= UINT64_C(1) << (item.row - watcher->plan.row - WATCHER_ITEMS);
+        return ALLOCATION_NODELETE;
+    }
+    actor_ref watched = watcher->plan.watched[item.number - 1];
+    watcher->last = item.number;
+    must("monitor", engine_ctx_monitor(ctx, watched, &other));
+    must("monitor", engine_ctx_monitor(ctx, watched, &watcher->monitor[item.number - 1]));
+    must("demonitor", engine_ctx_demonitor(ctx, other));
+    send_item(ctx, watched, watcher->plan.row + item.number - 1, 1);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_item_mortal(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    struct item item = item_note(message, ctx);
+    send_item(ctx, ctx->sender, item.row + WATCHER_ITEMS, 1);
+    return ALLOCATION_DELETE;
+}
+
+static int on_down_watcher(void *self, const void *message, struct engine_context *ctx)
+{
+    struct watcher *watcher = self;
+    struct down down;
+    uint32_t i = 0;
+    memcpy(&down, message, sizeof(down));
+    while (i < WATCHER_ITEMS && watcher->plan.watched[i] != down.ref)
+        i++;
+    if (i == WATCHER_ITEMS || watcher->monitor[i] != down.monitor || ctx->sender != down.ref)
+        fail("an end is told that nobody wants to know of: %llx", (unsigned long long)down.ref);
+    bool anew = i == 1 && down.reason == REASON_BEGUN_ANEW;
+    if (!anew && (down.reason != REASON_FINISHED || !(watcher->heard & UINT64_C(1) << i)))
+        fail("end %u is told with reason %u, behind words %llx", i, down.reason,
+             (unsigned long long)watcher->heard);
+    watcher->monitor[i] = 0;
+    watcher->told++;
+    row_note(watcher->plan.down_row, watcher->told, ctx->redelivered);
+    return ALLOCATION_NODELETE;
+}
+
 /* What is sent to it, it answers with the same number, in the row behind. */
 static int on_item_echo(void *self, const void *message, struct engine_context *ctx)
 {
@@ -352,46 +413,54 @@ static void cast_pace(struct engine *e, uint32_t id)
     store_relaxed(&type->behaviours[0].meta, envelope_meta(item_type, sizeof(struct item), 0));
 }
 
+static const struct cast_entry {
+    const char *name;
+    uint32_t state_size;
+    engine_init_fn init;
+    engine_behaviour_fn on_item;
+    enum engine_overflow overflow;
+    enum engine_restart restart;
+} cast[N_CAST] = {
+    [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay, OVERFLOW_POLICY_REJECT,
+                     RESTART_INIT },
+    [CAST_SINK] = { "sink", 0, NULL, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+    [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest, OVERFLOW_POLICY_REJECT,
+                     RESTART_INIT },
+    [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink, OVERFLOW_POLICY_REJECT,
+                       RESTART_INIT },
+    [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST, RESTART_INIT },
+    [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST, RESTART_INIT },
+    [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
+    [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept, OVERFLOW_POLICY_REJECT,
+                    RESTART_KEEP },
+    [CAST_CLOCK] = { "clock", sizeof(struct clock), clock_init, on_item_clock,
+                     OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+    [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+    [CAST_MAYFLY] = { "mayfly", 0, NULL, on_item_mayfly, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+    [CAST_ASKER] = { "asker", sizeof(struct asker), asker_init, on_item_asker,
+                     OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+    [CAST_WATCHER] = { "watcher", sizeof(struct watcher), watcher_init, on_item_watcher,
+                       OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+    [CAST_MORTAL] = { "mortal", 8, NULL, on_item_mortal, OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+    [CAST_FRAIL] = { "frail", STATE_BYTES, keep_arguments, on_item_mortal, OVERFLOW_POLICY_REJECT,
+                     RESTART_INIT },
+    [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+    [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck, OVERFLOW_POLICY_REJECT,
+                     RESTART_INIT },
+};
+
 void cast_register(struct engine *e)
 {
-    static const struct {
-        const char *name;
-        uint32_t state_size;
-        engine_init_fn init;
-        engine_behaviour_fn on_item;
-        enum engine_overflow overflow;
-        enum engine_restart restart;
-    } cast[N_CAST] = {
-        [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay,
-                         OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_SINK] = { "sink", 0, NULL, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest,
-                         OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink,
-                           OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST,
-                          RESTART_INIT },
-        [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST,
-                          RESTART_INIT },
-        [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
-        [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept,
-                        OVERFLOW_POLICY_REJECT, RESTART_KEEP },
-        [CAST_CLOCK] = { "clock", sizeof(struct clock), clock_init, on_item_clock,
-                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
-        [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_MAYFLY] = { "mayfly", 0, NULL, on_item_mayfly, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_ASKER] = { "asker", sizeof(struct asker), asker_init, on_item_asker,
-                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
-        [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck,
-                         OVERFLOW_POLICY_REJECT, RESTART_INIT },
-    };
     must("message type",
          engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
     for (unsigned i = 0; i < N_CAST; i++) {
         struct engine_behaviour behaviours[] = {
             { item_type, sizeof(struct item), true, cast[i].on_item },
-            { MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer), false, on_no_answer_asker },
+            i == CAST_WATCHER
+                ? (struct engine_behaviour){ MESSAGE_TYPE_DOWN, sizeof(struct down), false,
+                                             on_down_watcher }
+                : (struct engine_behaviour){ MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer),
+                                             false, on_no_answer_asker },
         };
         struct engine_actor_type_info info = { .name = cast[i].name,
                                                .plugin = "cast",
@@ -399,7 +468,8 @@ void cast_register(struct engine *e)
                                                .state_size = cast[i].state_size,
                                                .overflow = cast[i].overflow,
                                                .restart = cast[i].restart,
-                                               .n_behaviours = i == CAST_ASKER ? 2 : 1,
+                                               .n_behaviours =
+                                                   i == CAST_ASKER || i == CAST_WATCHER ? 2 : 1,
                                                .behaviours = behaviours,
                                                .init = cast[i].init };
         must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));

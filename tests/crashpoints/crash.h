@@ -183,6 +183,9 @@ enum cast_type {
     CAST_CLOCK,
     CAST_ASKER,
     CAST_ECHO,
+    CAST_WATCHER,
+    CAST_MORTAL,
+    CAST_FRAIL,
     N_CAST
 };
 
@@ -265,6 +268,17 @@ struct asker_plan {
     uint32_t row, answer_row, silent_row, reserved;
 };
 
+/* What a CAST_WATCHER is spawned with: with item n it monitors the n-th one, twice, gives up one of
+ * the two, and sends it an item of row `row` + n - 1. With that it ends, and sends one of the row
+ * WATCHER_ITEMS behind before. That it has ended is noted in `down_row`, in the order in which it
+ * is told. The first one, a CAST_MORTAL, keeps its state, the second one, a CAST_FRAIL, does
+ * not. */
+enum { WATCHER_ITEMS = 2 };
+struct watcher_plan {
+    actor_ref watched[WATCHER_ITEMS];
+    uint32_t row, down_row;
+};
+
 /* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
 extern _Atomic uint32_t cast_hold, cast_inside;
 bool cast_is_stuck_handler(void *userdata, const void *pc);
@@ -327,7 +341,7 @@ struct scene {
 
 /* each ends with one without a name */
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[],
-    scenes_letters[], scenes_client[], scenes_timers[], scenes_asks[];
+    scenes_letters[], scenes_client[], scenes_timers[], scenes_asks[], scenes_monitors[];
 
 /* ---- child.c ---- */
 

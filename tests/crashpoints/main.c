@@ -18,7 +18,7 @@
 
 static const struct scene *const acts[] = { scenes_turn,    scenes_port,    scenes_limits,
                                             scenes_threads, scenes_letters, scenes_client,
-                                            scenes_timers,  scenes_asks };
+                                            scenes_timers,  scenes_asks,    scenes_monitors };
 
 static struct {
     unsigned tests, failed;
@@ -69,6 +69,7 @@ static const struct {
     SEED_OF(timer_no_redo, "timers are sent", false),
     SEED_OF(timer_no_undo, "timers are armed and cancelled", false),
     SEED_OF(claim_kept, "questions are answered", false),
+    SEED_OF(watch_no_look, "actors that are monitored end", false),
     SEED_OF(letters_redo, "dead letters are replayed and purged", false),
     SEED_OF(flip_first, "sends to other queues", true),
 };

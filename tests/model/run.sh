@@ -217,6 +217,15 @@ breaks safety quick timer -DTIMER_VOID
 breaks safety quick timer -DTIMER_EARLY
 breaks safety quick timer -DTIMER_NOREDO
 breaks safety quick timer -DTIMER_OPEN
+holds  safety quick watch
+holds  safety quick watch -DK=3
+breaks safety quick watch -DWATCH_FENCE
+breaks safety quick watch -DWATCH_NEW
+breaks safety quick watch -DWATCH_EARLY
+breaks safety quick watch -DWATCH_SLOT
+breaks safety quick watch -DWATCH_STAMP
+breaks safety quick watch -DWATCH_FLUSH
+breaks safety quick watch -DWATCH_NOLOOK
 holds  safety quick suspect
 holds  safety quick suspect -DN=5 -DK=2 -DE=2
 breaks safety quick suspect -DSUS_TWICE

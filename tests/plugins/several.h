@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include <odeon/message.h>
+#include <odeon/monitor.h>
 
 #define SEVERAL_LABEL_SIZE 16
 
@@ -39,6 +40,7 @@ ODEON_INTERFACE(right, several_point, several_tight, several_loose);
 ODEON_INTERFACE(bare, several_tick);
 ODEON_INTERFACE(filler, several_point, several_pixels);
 ODEON_INTERFACE(asker, several_point);
+ODEON_INTERFACE(watcher, several_point, odeon_down);
 
 struct left_args {
     int64_t start;

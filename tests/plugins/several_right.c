@@ -114,3 +114,28 @@ ODEON_RECEIVE(asker, several_point)
 
 ODEON_HANDLERS(asker, ODEON_ON(asker, several_point));
 ODEON_ACTOR_TYPE(asker);
+
+/* ... and of monitors. */
+ODEON_STATE(watcher, {
+    uint64_t monitor, down;
+    int result;
+});
+
+ODEON_RECEIVE(watcher, several_point)
+{
+    self->result = odeon_monitor(ctx, &self->monitor, odeon_self(ctx, watcher));
+    if (self->result == 0)
+        self->result = odeon_monitor_any(ctx, NULL, ctx->sender);
+    if (self->result == 0)
+        self->result = odeon_demonitor(ctx, self->monitor);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(watcher, odeon_down)
+{
+    self->down = msg->monitor;
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(watcher, ODEON_ON(watcher, several_point), ODEON_ON(watcher, odeon_down));
+ODEON_ACTOR_TYPE(watcher);

@@ -100,6 +100,21 @@ static int host_ask(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint
     return 0;
 }
 
+static int host_monitor(struct odeon_context *ctx, odeon_ref ref, uint64_t *ret_monitor)
+{
+    (void)ctx;
+    write_down("monitor", ref, 0, 0);
+    *ret_monitor = 4000 + n_calls;
+    return 0;
+}
+
+static int host_demonitor(struct odeon_context *ctx, uint64_t monitor)
+{
+    (void)ctx;
+    write_down("demonitor", monitor, 0, 0);
+    return 0;
+}
+
 static int host_reply_later(struct odeon_context *ctx, struct odeon_promise *ret_promise)
 {
     write_down("reply_later", ctx->sender, 0, 0);
@@ -261,6 +276,8 @@ static const struct odeon_host host = {
     .reply_later = host_reply_later,
     .answer = host_answer,
     .forward = host_forward,
+    .monitor = host_monitor,
+    .demonitor = host_demonitor,
 };
 
 static struct odeon_context begin(uint64_t message_size)
@@ -310,7 +327,7 @@ static void test_descriptor(void **state)
     assert_int_equal(plugin->message_type_size, sizeof(struct odeon_message_type));
     assert_string_equal(plugin->name, "several");
     assert_string_equal(plugin->version, "2.1.0");
-    assert_int_equal(plugin->n_types, 5);
+    assert_int_equal(plugin->n_types, 6);
     assert_non_null(plugin->init);
     assert_non_null(plugin->fini);
     assert_int_equal(plugin->init(&host), 0);
@@ -565,6 +582,45 @@ static void test_questions_of_an_older_service(void **state)
     assert_int_equal(n_calls, 0);
 }
 
+struct watcher_view { /* as in several_right.c */
+    uint64_t monitor, down;
+    int result;
+};
+
+static void test_monitors(void **state)
+{
+    (void)state;
+    const struct odeon_actor_type *watcher = type_named("watcher");
+    struct several_point point = { .x = 5 };
+    struct odeon_down down = { .ref = 43, .monitor = 4002 };
+    struct odeon_context ctx = begin(sizeof(point));
+    struct watcher_view self = { 0 };
+    watcher->behaviours[0].run(&self, &point, &ctx);
+    assert_int_equal(self.result, 0);
+    assert_int_equal(n_calls, 3);
+    expect_call(0, "monitor", 42, 0, 0, 0);
+    expect_call(1, "monitor", 43, 0, 0, 0);
+    expect_call(2, "demonitor", 4001, 0, 0, 0); /* that of the first call */
+    watcher->behaviours[1].run(&self, &down, &ctx);
+    assert_int_equal(self.down, 4002);
+}
+
+/* A service of before monitors. */
+static void test_monitors_of_an_older_service(void **state)
+{
+    (void)state;
+    struct odeon_host older = host;
+    older.struct_size = offsetof(struct odeon_host, monitor);
+    older.monitor = NULL;
+    struct several_point point = { .x = 5 };
+    struct odeon_context ctx = begin(sizeof(point));
+    struct watcher_view self = { 0 };
+    ctx.host = &older;
+    type_named("watcher")->behaviours[0].run(&self, &point, &ctx);
+    assert_int_equal(self.result, -ENOSYS);
+    assert_int_equal(n_calls, 0);
+}
+
 static void test_a_tail_of_another_name(void **state)
 {
     (void)state;
@@ -705,6 +761,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texts_from_variables),
         cmocka_unit_test(test_questions_with_texts),
         cmocka_unit_test(test_questions_of_an_older_service),
+        cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_monitors_of_an_older_service),
         cmocka_unit_test(test_a_tail_of_another_name),
         cmocka_unit_test(test_sends_of_an_older_service),
         cmocka_unit_test(test_spawn_that_fails),

@@ -58,6 +58,7 @@ bool seeded_skips_letters_redo(void);
 bool seeded_skips_timer_redo(void);
 bool seeded_skips_timer_undo(void);
 bool seeded_skips_claim_void(void);
+bool seeded_skips_watches_look(void);
 
 /* True: *ret is taken, and the right value is not asked for. */
 bool seeded_value_journal_entry(uint32_t *ret);

@@ -92,3 +92,8 @@ bool seeded_skips_claim_void(void)
 {
     return SEEDED(claim_kept);
 }
+
+bool seeded_skips_watches_look(void)
+{
+    return SEEDED(watch_no_look);
+}

@@ -90,7 +90,7 @@ bool seeded_skips_visit_fence(void)
 void seeded_at_actor_ends(struct worker *w, uint64_t ref, int how)
 {
     if (SEEDED(free_first))
-        actors_ended(w, ref, (enum actor_end)how);
+        (void)actors_ended(w, ref, (enum actor_end)how, REASON_FINISHED);
 }
 
 void seeded_at_spawn_slot(struct segment_actor *durable, uint64_t live)

@@ -43,6 +43,7 @@
     SEED(timer_no_redo, "recovery does not end a timer that has fired")                            \
     SEED(timer_no_undo, "recovery keeps timers that no commit stands behind")                      \
     SEED(claim_kept, "recovery keeps a claim that no commit stands behind")                        \
+    SEED(watch_no_look, "recovery does not look whether who is monitored has ended")               \
     SEED(letters_redo, "recovery does not finish a sweep of the dead letters")                     \
     SEED(urgent_direct, "an urgent record is taken from its port into the ordinary lane")          \
     /* Of the simulator alone: */                                                                  \

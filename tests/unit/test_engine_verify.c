@@ -155,7 +155,8 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->header->version, 5, "is of layout 1 (Odeon 0.1), this build has layout 2");
     DAMAGE(S->header->version, 6, "is of an earlier build of layout 2, which knew less");
     DAMAGE(S->header->version, 7, "is of an earlier build of layout 2, which knew less");
-    DAMAGE(S->header->version, 9, "newer than this build's");
+    DAMAGE(S->header->version, 8, "is of an earlier build of layout 2, which knew less");
+    DAMAGE(S->header->version, 10, "newer than this build's");
     DAMAGE(S->header->state_stride, 8, "header is damaged");
     DAMAGE(S->header->n_message_types, 3, "3 message types");
     DAMAGE(S->header->n_actor_types, 70000, "70000 actor types");

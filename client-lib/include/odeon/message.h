@@ -104,6 +104,11 @@ enum odeon_reason {
     /* what waits for the sender's user takes as long as it may: quota-waiting-ms */
     ODEON_REASON_USER_SLOW,
     ODEON_REASON_DEADLINE, /* of odeon_no_answer: nobody has answered in time */
+    /* of odeon_down: */
+    ODEON_REASON_FINISHED,    /* its own behaviour ended it */
+    ODEON_REASON_STOPPED,     /* somebody else did: odeon_stop(), odeonctl actor stop, ... */
+    ODEON_REASON_BEGUN_ANEW,  /* its state was lost with an executor; it begins again */
+    ODEON_REASON_NOT_RESUMED, /* ... and it does not: ODEON_RESTART_STOP */
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

@@ -69,6 +69,14 @@ ODEON_INLINED_ const char *odeon_reason_name_(unsigned reason)
         return "user-slow";
     case ODEON_REASON_DEADLINE:
         return "deadline";
+    case ODEON_REASON_FINISHED:
+        return "finished";
+    case ODEON_REASON_STOPPED:
+        return "stopped";
+    case ODEON_REASON_BEGUN_ANEW:
+        return "begun-anew";
+    case ODEON_REASON_NOT_RESUMED:
+        return "not-resumed";
     default:
         return "unknown";
     }

@@ -188,6 +188,17 @@ struct odeon_host {
      * `message` is what the behaviour was handed. -ELOOP: it has been sent on 64 times; -EPERM:
      * there is no message; -ENOBUFS, -EAGAIN, -ESRCH as of send. */
     int (*forward)(struct odeon_context *ctx, odeon_ref to, const void *message);
+    /* (ABI 2.3) When `ref`, an actor or a client, ends, this actor is told by one odeon_down
+     * (<odeon/monitor.h>): behind everything that it has sent this one, and why it ended. Begins
+     * with the return of this behaviour, and outlives executor and odeond, if this actor does. One
+     * that has ended already is told of soon. *ret_monitor, never 0 and never the same twice, is in
+     * that message, and what ends the monitor before. Counts as one of the actor's timers: -EAGAIN
+     * as of send_after. -EOPNOTSUPP: this actor has no behaviour for odeon_down; -ESRCH: no actor
+     * can have this reference; -EPERM: outside a behaviour, an init or a fini. */
+    int (*monitor)(struct odeon_context *ctx, odeon_ref ref, uint64_t *ret_monitor);
+    /* (ABI 2.3) 0: nothing comes of it, once this behaviour has returned; -ENOENT: it has been
+     * sent, or given up before, or never was; -EPERM: another actor's. */
+    int (*demonitor)(struct odeon_context *ctx, uint64_t monitor);
 };
 
 /* For sending without a call of the host: where a record for an actor of the same worker goes. What
@@ -321,6 +332,8 @@ struct odeon_plugin {
 #include <odeon/plugin_macros.h>
 
 #include <odeon/ask_macros.h>
+
+#include <odeon/monitor_macros.h>
 #endif
 
 #ifdef __cplusplus

@@ -174,8 +174,7 @@ static void actors_slot_cache_put(struct worker *w, uint32_t slot)
     w->actors.slots[w->actors.n_slots++] = slot;
 }
 
-/* actors.A5 */
-static void actors_slot_give_back(struct worker *w, uint32_t slot)
+void actors_slot_give_back(struct worker *w, uint32_t slot)
 {
     if (w->actors.ring_n == SLOT_RING)
         actors_slot_cache_put(w, actors_slot_ring_take(w));
@@ -195,7 +194,7 @@ actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
 {
     uint64_t word = load_relaxed(&e->segment.actors[port].word);
     if (slot_word_state(word) == ACTOR_SLOT_PORT) /* it will have ended */
-        word = slot_word_ended(word);
+        word = slot_word_ended(word, REASON_CLIENT_GONE);
     if (slot_word_state(word) == ACTOR_SLOT_SPENT)
         return 0;
     uint32_t generation = slot_word_generation(word);
@@ -257,16 +256,16 @@ void actors_state_forget(struct worker *w, const struct actor_type *type)
 }
 
 /* By a message of its own: its state goes as that said. */
-static void actors_state_end(struct worker *w, uint32_t slot, uint32_t type_id, enum actor_end why)
+static void actors_state_end(struct worker *w, uint32_t slot, uint32_t type_id, enum actor_end how)
 {
     void *state = w->turn.states[slot];
     if (!state)
         return;
     w->turn.states[slot] = NULL;
-    actors_state_drop(w, load_relaxed(&w->turn.types[type_id]), state, (enum engine_allocation)why);
+    actors_state_drop(w, load_relaxed(&w->turn.types[type_id]), state, (enum engine_allocation)how);
 }
 
-void actors_ended(struct worker *w, actor_ref who, enum actor_end why)
+bool actors_ended(struct worker *w, actor_ref who, enum actor_end how, enum envelope_reason why)
 {
     struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(who), generation = actor_ref_generation(who);
@@ -274,25 +273,27 @@ void actors_ended(struct worker *w, actor_ref who, enum actor_end why)
     uint64_t word = load_relaxed(&durable->word);
     if (slot_word_generation(word) != generation ||
         (slot_word_state(word) != ACTOR_SLOT_LIVE && slot_word_state(word) != ACTOR_SLOT_PORT))
-        return;
-    uint64_t ended = slot_word_ended(word);
+        return false;
+    uint64_t ended = slot_word_ended(word, why);
     bool spent = slot_word_state(ended) == ACTOR_SLOT_SPENT;
-    if (why == ACTOR_END_REDO) { /* keys and counts are made of the words later */
+    if (how == ACTOR_END_REDO) { /* keys and counts are made of the words later */
         store_relaxed(&durable->word, ended);
-        return;
+        return false;
     }
     store_release(&e->actors.table[slot].key, actor_key(spent ? 0 : slot_word_generation(ended),
                                                         NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&durable->word, ended);
+    bool attached = load_relaxed(&e->timers.attached[slot]) != 0; /* watches.W1: not earlier */
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
         live_add(w, slot_word_type(word), -1);
         placement_actor_ended(w, durable->queue);
         stat_add(w, STAT_actors_ended, 1);
     }
-    if (why <= ACTOR_END_FINISHED)
-        actors_state_end(w, slot, slot_word_type(word), why);
+    if (how <= ACTOR_END_FINISHED)
+        actors_state_end(w, slot, slot_word_type(word), how);
     if (unlikely(spent))
         stat_add(w, STAT_slots_spent, 1);
-    else if (slot >= ODEON_PORTS_MAX)
+    else if (slot >= ODEON_PORTS_MAX && (!attached || how == ACTOR_END_TYPE))
         actors_slot_give_back(w, slot);
+    return attached;
 }

@@ -50,7 +50,7 @@ static inline void **actors_state_of(const struct worker *w, const struct actor 
 {
     return &w->turn.states[actor - w->turn.actors];
 }
-/* Why an actor, or the port that has a slot, has ended: the first three by a message of its own,
+/* How an actor, or the port that has a slot, has ended: the first three by a message of its own,
  * which says what becomes of its state. */
 enum actor_end {
     ACTOR_END_DELETE = ALLOCATION_DELETE,
@@ -61,8 +61,11 @@ enum actor_end {
     ACTOR_END_REDO, /* the executor before has committed it: recovery, of the segment alone */
 };
 /* Below the flip that says so, the one place where anybody ends: the slot is free, its generation
- * one more. Nothing if that has been done. */
-void actors_ended(struct worker *w, actor_ref who, enum actor_end why);
+ * one more, and says why it ended. Nothing if that has been done. True: something hangs at the slot
+ * (timers.h, watches.h); an actor's is then not given back, which is the caller's to see to. */
+bool actors_ended(struct worker *w, actor_ref who, enum actor_end how, enum envelope_reason why);
+/* The slot of an actor that has ended is anybody's (actors.A5). */
+void actors_slot_give_back(struct worker *w, uint32_t slot);
 
 /* The reference that the port's slot will have next, 0 if it is spent (actors.A4), and making it
  * so. */
@@ -71,6 +74,13 @@ void actors_make_port(struct engine *engine, uint32_t port, actor_ref ref);
 
 /* What all actors of types without state share: there is nothing to keep apart. */
 extern uint64_t actors_no_state;
+/* Does the running actor accept a message of this type? */
+static inline bool actors_self_accepts(const struct worker *w, uint32_t message_type)
+{
+    uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(w->ctx.self)].key);
+    const struct actor_type *self = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    return self && self->index_of[message_type] != BEHAVIOUR_NONE;
+}
 /* State of an actor: zeroed, from the type's kept storage when there is some. */
 void *actors_state_new(struct worker *w, struct actor_type *type);
 void actors_state_drop(struct worker *w, struct actor_type *type, void *state,

@@ -45,17 +45,21 @@ static inline bool brief_may_end(const struct worker *w, actor_ref who, uint64_t
            actor_ref_generation(who) != ACTOR_GENERATION_SPENT;
 }
 
-/* What actors_ended() does of such an actor, below the commit that says so (actors.A3). */
-static inline void brief_ended(struct worker *w, uint32_t slot, actor_ref who)
+/* What actors_ended() does of such an actor, below the commit that says so (actors.A3). True: its
+ * slot has not been given back, for something hangs at it. */
+static inline bool brief_ended(struct worker *w, uint32_t slot, actor_ref who)
 {
     struct actor_store *store = &w->actors;
     uint64_t next = slot_word(actor_ref_generation(who) + 1, 0, ACTOR_SLOT_FREE);
     store_release(&w->turn.actors[slot].key, next | actor_key(0, NO_DESTINATION, 0, ACTOR_FREE));
-    store_release(&w->turn.slots[slot].word, next);
+    store_release(&w->turn.slots[slot].word, next | slot_word(0, REASON_FINISHED, ACTOR_SLOT_FREE));
     w->turn.states[slot] = NULL;
     store->brief.n_ended++;
+    if (unlikely(load_relaxed(&w->engine->timers.attached[slot]) != 0)) /* watches.W1 */
+        return true;
     /* actors.A5: the ring is full, and goes on by one */
     uint32_t *oldest = &store->ring[store->ring_first++ % SLOT_RING];
     store->slots[store->n_slots++] = *oldest;
     *oldest = slot;
+    return false;
 }

@@ -177,8 +177,8 @@ static void types_end_left_over(struct engine *e, uint32_t id)
          slot++) {
         uint64_t word = load_relaxed(&e->segment.actors[slot].word);
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_type(word) == id)
-            actors_ended(e->control, actor_ref_make(slot, slot_word_generation(word)),
-                         ACTOR_END_TYPE);
+            (void)actors_ended(e->control, actor_ref_make(slot, slot_word_generation(word)),
+                               ACTOR_END_TYPE, REASON_NOT_RESUMED);
     }
 }
 

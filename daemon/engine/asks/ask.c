@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/engine/actors/actors.h"
 #include "daemon/engine/asks/answer.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/timers/timers.h"
@@ -45,13 +46,6 @@ static const struct envelope *ask_message(const struct engine *e, uint32_t numbe
     return segment_timer_message(&e->segment, &e->segment.timers[number]);
 }
 
-static bool ask_is_accepted(const struct worker *w, enum message_type_system type)
-{
-    uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(w->ctx.self)].key);
-    const struct actor_type *asker = load_relaxed(&w->turn.types[actor_key_type(key)]);
-    return asker && asker->index_of[type] != BEHAVIOUR_NONE;
-}
-
 /* ask.Q4 */
 static uint64_t ask_token(const struct engine *e, uint64_t id)
 {
@@ -76,7 +70,7 @@ int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_
     };
     if (w->ctx.self == 0)
         return -EPERM;
-    if (!ask_is_accepted(w, MESSAGE_TYPE_NO_ANSWER))
+    if (!actors_self_accepts(w, MESSAGE_TYPE_NO_ANSWER))
         return -EOPNOTSUPP;
     uint64_t id;
     int r = timers_arm(w, &request, &id);

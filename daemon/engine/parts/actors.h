@@ -96,6 +96,7 @@ struct actor_store {
     uint32_t n_slots;
     uint32_t ring[SLOT_RING]; /* those that became free last, in order (actors.A5) */
     uint32_t ring_first, ring_n;
+    actor_ref leaving; /* has ended, and something hangs at its slot (special_end()) */
     struct brief brief;
     uint64_t spawned_count; /* count of the turn that last spawned */
     /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */

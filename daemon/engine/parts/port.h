@@ -63,7 +63,6 @@ struct port_reaper {
     uint64_t gone[ODEON_PORTS_MAX / 64];  /* given back, and not told yet */
     uint64_t late[ODEON_WORKERS_MAX / 64];
     uint64_t passes[ODEON_WORKERS_MAX]; /* of each worker, behind the barrier of reap.RP4 */
-    bool can_order_all;                 /* the kernel has that barrier */
 };
 
 /* Of the engine. */

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/engine/parts/types.h"
 #include "proto/reference.h"
 #include "proto/segment_layout.h"
 
@@ -31,7 +33,7 @@ struct timer_stock {
 struct timer_owner {
     actor_ref owner; /* 0: nobody's */
     uint32_t first;  /* + 1 */
-    _Atomic uint32_t n;
+    uint32_t n;
 };
 struct timer_link {
     uint32_t next, prev;
@@ -40,7 +42,21 @@ struct timer_owners {
     struct timer_owner *of;   /* by slot */
     struct timer_link *links; /* by timer */
     uint64_t of_bytes, links_bytes;
-    uint32_t orphans; /* + 1 */
+    uint32_t orphans;           /* + 1 */
+    _Atomic uint32_t *attached; /* by slot: how many hang at it, those of other tables included */
+};
+
+/* All ids are to be seen with nothing in their outboxes that was there when it began
+ * (watches.W4). */
+struct watch_round {
+    uint64_t begun, over; /* numbers, from 1 on */
+    struct quiesce quiesce;
+};
+
+/* Of a watch: the round that it waits for, 0: none; does it hang at its slot? */
+struct watch_mark {
+    uint64_t round;
+    bool hangs;
 };
 
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
@@ -53,8 +69,17 @@ struct timers {
     struct timer_heap heap;
     struct timer_stock numbers, places[TIMER_CLASSES];
     struct timer_stock
-        cancelled;  /* a queue: of those whose cancel has perhaps not been committed */
-    uint64_t bytes; /* of the messages' places that are taken */
-    uint32_t n;     /* armed, those that are being cancelled included */
+        cancelled;      /* a queue: of those whose cancel has perhaps not been committed */
+    uint64_t bytes;     /* of the messages' places that are taken */
+    uint32_t n;         /* armed, those that are being cancelled included */
+    uint32_t n_watches; /* ... of which are watches */
     struct timer_owners owners;
+    /* Watches (timers/watches.h): those that hang at each slot; slots whose actors have ended, and
+     * that have not been given back. */
+    struct timer_owners watched;
+    struct timer_stock ending;
+    _Atomic uint32_t *attached; /* by slot: timers of its actor, and what watches it */
+    bool unlooked;              /* some have been armed since the last barrier */
+    struct watch_round round;   /* ... and may have come too late */
+    struct watch_mark *marks;   /* by timer */
 };

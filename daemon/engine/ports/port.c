@@ -25,6 +25,7 @@
 #include "daemon/engine/signal/loud.h"
 #include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
+#include "daemon/engine/timers/timers.h"
 
 enum {
     PORT_BATCH_RECORDS = 1024,
@@ -470,7 +471,8 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
         store_release(&port->executor_words->broken, why);
         port_wake_both(port->executor_words);
     }
-    actors_ended(w, durable->ref, ACTOR_END_PORT);
+    if (actors_ended(w, durable->ref, ACTOR_END_PORT, REASON_CLIENT_GONE))
+        timers_watched_leave(w, durable->ref);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
     /* before the control thread may give the port away again */
     store_release(e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));

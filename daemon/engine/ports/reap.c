@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/ports/reap.h"
 
-#include <linux/membarrier.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/signal/order_all.h"
 #include "daemon/engine/signal/wake.h"
 
 enum { REAP_PASSES = 2 };
@@ -30,21 +28,6 @@ static void reap_strike_worker(struct port_reaper *reaper, uint32_t id)
     reaper->late[id / 64] &= ~(UINT64_C(1) << (id % 64));
 }
 
-void reap_open(struct engine *e)
-{
-    e->ports.reaper.can_order_all =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
-
-/* reap.RP4.  A kernel without it: the way from the port's runner to here, by a mutex and a system
- * call, is longer than any store is kept back, and two passes are waited for. */
-static void reap_order_all(const struct port_reaper *reaper)
-{
-    if (reaper->can_order_all)
-        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    full_barrier();
-}
-
 void reap_port(struct engine *e, uint32_t id, uint32_t why)
 {
     engine_check("reap.RP1", load_relaxed(&e->ports.table[id].state) == PORT_DEAD);
@@ -59,7 +42,7 @@ static void reap_begin(struct engine *e)
     memcpy(reaper->going, reaper->heard, sizeof(reaper->going));
     memset(reaper->heard, 0, sizeof(reaper->heard));
     memset(reaper->late, 0, sizeof(reaper->late));
-    reap_order_all(reaper);
+    order_all(e); /* reap.RP4; without it, two passes are waited for all the same */
     for (uint32_t id = 0; e->started && id < engine_workers(e); id++) {
         reaper->passes[id] = load_acquire(&e->workers[id]->shown.passes);
         reaper->late[id / 64] |= UINT64_C(1) << (id % 64);

@@ -24,8 +24,6 @@
 
 #include "daemon/engine/core/core.h"
 
-/* Once, before workers run. */
-void reap_open(struct engine *engine);
 /* The port's end has been heard of. */
 void reap_port(struct engine *engine, uint32_t id, uint32_t why);
 /* Gives back what can be.  True: ports are left, and it is to be called again. */

@@ -26,6 +26,7 @@
 #include "daemon/engine/stuck/postpone.h"
 #include "daemon/engine/stuck/set_aside.h"
 #include "daemon/engine/timers/timer_recover.h"
+#include "daemon/engine/timers/watches.h"
 
 /* The step that is armed with the present count, 0: none. */
 static uint32_t recover_armed_step(struct segment_worker *durable)
@@ -85,7 +86,7 @@ static void recover_undo_spawns(struct engine *e, struct engine_recovery *report
         if (word == 0)
             continue;
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && !actors_is_committed(e, slot)) {
-            store_relaxed(&durable->word, slot_word_ended(word));
+            store_relaxed(&durable->word, slot_word_ended(word, REASON_NO_SUCH_ACTOR));
             report->spawns_undone++;
         }
     }
@@ -156,7 +157,7 @@ static void recover_redo_end(struct engine *e, const struct segment_commit *slot
         postpone_redo(e, slot);
     if (!commit_ends_actor(slot))
         return;
-    actors_ended(e->control, slot->redo, ACTOR_END_REDO);
+    (void)actors_ended(e->control, slot->redo, ACTOR_END_REDO, commit_end_reason(slot));
     crash_order();
 }
 
@@ -290,7 +291,7 @@ static void recover_forget_ports(struct engine *e)
         uint64_t word = load_relaxed(&slot->word);
         if (slot_word_generation(word) == actor_ref_generation(durable->ref) &&
             slot_word_state(word) == ACTOR_SLOT_PORT)
-            store_relaxed(&slot->word, slot_word_ended(word));
+            store_relaxed(&slot->word, slot_word_ended(word, REASON_CLIENT_GONE));
         crash_order();
         store_relaxed(&durable->generation, 0);
     }
@@ -321,6 +322,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         recover_worker(e, id, report);
     accuse_end(e);
     recover_forget_ports(e);
+    STEP(watches_look, watches_recover(e));
     actors_rebuild(e);
     set_aside_rebuild(e);
     r = timer_recover_rebuild(e);

@@ -216,6 +216,17 @@ static bool verify_is_of_a_timer(const struct envelope *message)
                : message->prefix == PREFIX_KIND;
 }
 
+/* Whose end it waits for, if it does. */
+static bool verify_is_of_a_watch(const struct verify *v, const struct segment_timer *timer,
+                                 const struct envelope *message)
+{
+    if (timer->watched == 0)
+        return timer->end == REASON_NONE && message->type != MESSAGE_TYPE_DOWN;
+    return timer->end < REASON_N && message->type == MESSAGE_TYPE_DOWN &&
+           actor_ref_slot(timer->watched) < v->segment->header->actors_max &&
+           envelope_payload_size(message) == sizeof(struct down) && timer->period_ns == 0;
+}
+
 /* A timer that lives, and its message. */
 static int verify_check_timer(const struct verify *v, uint32_t i)
 {
@@ -233,6 +244,7 @@ static int verify_check_timer(const struct verify *v, uint32_t i)
         return verify_foreign(v, "timer", i,
                               actor_ref_is_foreign(timer->owner) ? timer->owner : message->to);
     if (size == 0 || !verify_is_of_a_timer(message) || !envelope_prefix_fits(message) ||
+        !verify_is_of_a_watch(v, timer, message) ||
         actor_ref_slot(message->to) >= s->header->actors_max ||
         actor_ref_slot(timer->owner) >= s->header->actors_max)
         return verify_damaged(v, "timer %u: no message of its can be that", i);

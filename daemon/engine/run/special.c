@@ -13,7 +13,6 @@
 #include "daemon/engine/run/suspect.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/place.h"
-#include "daemon/engine/timers/timers.h"
 
 /* The handlers of this message have returned, and it has not been committed. */
 static inline void special_returned(struct worker *w)
@@ -83,7 +82,7 @@ static void special_dead_letter(struct worker *w, const struct envelope *envelop
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
  * (actors.A3). */
 static void special_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
-                              enum engine_allocation how, uint64_t cursor)
+                              enum engine_allocation how, enum envelope_reason why, uint64_t cursor)
 {
     void *state = *actors_state_of(w, actor);
     struct actor_type *type = state ? actors_type_of(w, actor) : NULL;
@@ -93,9 +92,10 @@ static void special_actor_end(struct worker *w, struct actor *actor, actor_ref r
     if (w->place.newborn)
         place_newborn_settle(w);
     POINT(actor_ends, w, ref, (int)how);
-    commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
-    actors_ended(w, ref, (enum actor_end)how);
-    timers_owner_ended(w->engine, ref);
+    commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref,
+                commit_end_how(how, why));
+    if (actors_ended(w, ref, (enum actor_end)how, why))
+        w->actors.leaving = ref;
     /* the record goes on naming the actor: its slot has another generation by now, so that a redo
      * does nothing */
 }
@@ -134,7 +134,7 @@ static void special_context_set(struct worker *w, const struct envelope *envelop
 }
 
 void special_end(struct worker *w, struct actor *actor, const struct envelope *envelope, int result,
-                 uint64_t cursor)
+                 enum envelope_reason why, uint64_t cursor)
 {
     if (likely(result == ALLOCATION_NODELETE)) {
         POINT(handler);
@@ -143,7 +143,7 @@ void special_end(struct worker *w, struct actor *actor, const struct envelope *e
         enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED
                                          ? (enum engine_allocation)result
                                          : ALLOCATION_DELETE;
-        special_actor_end(w, actor, envelope->to, how, cursor);
+        special_actor_end(w, actor, envelope->to, how, why, cursor);
     }
 }
 
@@ -271,6 +271,22 @@ static bool special_answer_begin(struct worker *w, const struct envelope *envelo
     return r != -ENOENT;
 }
 
+/* Why the actor that runs this message, or could not, ends with it, if it does. */
+static enum envelope_reason special_end_reason(const struct envelope *envelope,
+                                               enum envelope_reason refused)
+{
+    bool poison = envelope->type >= MESSAGE_TYPE_POISON_DELETE &&
+                  envelope->type <= MESSAGE_TYPE_POISON_FINISHED;
+    return refused != REASON_NONE ? refused : poison ? REASON_STOPPED : REASON_FINISHED;
+}
+
+/* The service alone tells of an end. */
+static inline bool special_is_forged(const struct envelope *envelope)
+{
+    const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
+    return envelope->type == MESSAGE_TYPE_DOWN && !(kind && *kind >> 56 == KIND_DOWN);
+}
+
 static inline bool special_is_answer(const struct envelope *envelope)
 {
     return envelope->flags & ENVELOPE_REPLY || envelope->type == MESSAGE_TYPE_NO_ANSWER;
@@ -295,12 +311,14 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
     if (unlikely(envelope->flags & ENVELOPE_SUSPECT))
         suspect_run(w);
     bool runs = !special_is_answer(envelope) || special_answer_begin(w, envelope, actor, &reason);
+    if (unlikely(special_is_forged(envelope)) && reason == REASON_NONE)
+        reason = REASON_NOT_ACCEPTED;
     if (reason == REASON_NONE && runs)
         result = special_behave(w, envelope, actor, &reason);
     if (reason != REASON_NONE)
         result = special_refuse(w, envelope, &receiver, reason);
     if (receiver.is_here)
-        special_end(w, actor, envelope, result, cursor);
+        special_end(w, actor, envelope, result, special_end_reason(envelope, reason), cursor);
     else
         special_commit(w, cursor);
     w->ctx.correlation = 0;

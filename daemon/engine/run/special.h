@@ -15,6 +15,7 @@
  * and this is why it failed. */
 void special_run(struct worker *w, const struct envelope *envelope, struct actor *actor,
                  enum envelope_reason begun, uint64_t cursor);
-/* Commits a message whose behaviour has returned `result`, which says whether its actor ends. */
+/* Commits a message whose behaviour has returned `result`, which says whether its actor ends; then
+ * this is why. Who has ended, and has something hang at its slot, is left in w->actors.leaving. */
 void special_end(struct worker *w, struct actor *actor, const struct envelope *envelope, int result,
-                 uint64_t cursor);
+                 enum envelope_reason why, uint64_t cursor);

@@ -10,7 +10,7 @@
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/signal/help.h"
-#include "daemon/engine/timers/timer_owners.h"
+#include "daemon/engine/timers/timers.h"
 
 static void turn_publish_counts(struct worker *w)
 {
@@ -228,6 +228,19 @@ turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
     return behaviour->run;
 }
 
+/* An actor has ended at whose slot something hangs. If it is watched, what it has sent leaves
+ * before anybody is told (watches.W2). */
+static __attribute__((noinline)) void turn_loop_leave(struct turn_loop *loop, struct worker *w,
+                                                      actor_ref who)
+{
+    if (!timers_leave(w, who))
+        return;
+    turn_loop_publish(loop, w);
+    if (w->outbox.length > 0)
+        turn_loop_flush(loop, w);
+    timers_watched_leave(w, who);
+}
+
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
  * its actor (`actor` NULL). */
 static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, struct worker *w,
@@ -239,9 +252,14 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
     if (actor)
         special_run(w, envelope, actor, begun, cursor);
     else
-        special_end(w, &w->turn.actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
+        special_end(w, &w->turn.actors[actor_ref_slot(envelope->to)], envelope, result,
+                    REASON_FINISHED, cursor);
     w->batch.cursor = cursor;
     turn_loop_resume(loop, w, 1);
+    if (unlikely(w->actors.leaving)) {
+        turn_loop_leave(loop, w, w->actors.leaving);
+        w->actors.leaving = 0;
+    }
 }
 
 /* A message that is not plain, for `actor`: one of a behaviour that is not known to be quick is run
@@ -345,7 +363,7 @@ static __attribute__((noinline)) bool turn_loop_end(struct turn_loop *loop, stru
     uint64_t to = envelope_words((struct envelope *)(w->batch.base + cursor))[0],
              behind = cursor + size;
     uint32_t slot = actor_ref_slot(to);
-    if (unlikely(result != ALLOCATION_DELETE || timer_owners_has(&w->engine->timers.owners, to) ||
+    if (unlikely(result != ALLOCATION_DELETE ||
                  !brief_may_end(w, to, load_relaxed(&w->turn.actors[slot].key))))
         return turn_loop_end_otherwise(loop, w, cursor, result);
     if (w->place.newborn) {
@@ -356,11 +374,14 @@ static __attribute__((noinline)) bool turn_loop_end(struct turn_loop *loop, stru
     if (unlikely(outbox_wants_flip(w) || !commit_is_next(loop->low)))
         return turn_loop_end_otherwise(loop, w, cursor, result);
     POINT(actor_ends, w, to, result);
-    commit_flip(w, w->batch.source, behind, w->batch.tail, w->outbox.length, to, ALLOCATION_DELETE);
-    brief_ended(w, slot, to);
+    commit_flip(w, w->batch.source, behind, w->batch.tail, w->outbox.length, to,
+                commit_end_how(ALLOCATION_DELETE, REASON_FINISHED));
+    bool attached = brief_ended(w, slot, to);
     loop->low++;
     w->ctx.self = 0; /* nobody's: the next message is looked up */
     w->batch.cursor = behind;
+    if (unlikely(attached))
+        turn_loop_leave(loop, w, to);
     return turn_loop_goes_on(loop, w, behind);
 }
 

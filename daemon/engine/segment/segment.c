@@ -179,17 +179,24 @@ static int segment_check(const struct segment_header *ours, const struct segment
     return 0;
 }
 
-/* The service's own message has the first entry. */
+static void segment_format_type(struct segment_message_type *type, const char *name, uint32_t size,
+                                const char *fields)
+{
+    type->version = 1;
+    type->size = size;
+    strcpy(type->name, name);
+    strcpy(type->fields, fields);
+}
+
+/* The service's own messages have the first entries. */
 static void segment_format_types(struct segment_header *header,
                                  const struct segment_header *computed)
 {
-    struct segment_message_type *type =
-        (struct segment_message_type *)((uint8_t *)header + computed->message_types_offset) +
-        MESSAGE_TYPE_NO_ANSWER;
-    type->version = 1;
-    type->size = sizeof(struct no_answer);
-    strcpy(type->name, NO_ANSWER_NAME);
-    strcpy(type->fields, NO_ANSWER_FIELDS);
+    struct segment_message_type *types =
+        (struct segment_message_type *)((uint8_t *)header + computed->message_types_offset);
+    segment_format_type(&types[MESSAGE_TYPE_NO_ANSWER], NO_ANSWER_NAME, sizeof(struct no_answer),
+                        NO_ANSWER_FIELDS);
+    segment_format_type(&types[MESSAGE_TYPE_DOWN], DOWN_NAME, sizeof(struct down), DOWN_FIELDS);
     store_relaxed(&header->n_message_types, MESSAGE_TYPE_FIRST_PLAIN);
 }
 

@@ -38,10 +38,24 @@ static inline enum actor_slot_state slot_word_state(uint64_t word)
     return (enum actor_slot_state)(word & 0xff);
 }
 /* Of a slot whose actor, or port, has ended: free for the next generation, or spent (actors.A4 of
- * actors.h). */
-static inline uint64_t slot_word_ended(uint64_t word)
+ * actors.h). Where the type was stands why it has ended, until somebody else has the slot. */
+static inline uint64_t slot_word_ended(uint64_t word, enum envelope_reason reason)
 {
     uint32_t generation = slot_word_generation(word);
-    return generation == ACTOR_GENERATION_SPENT ? slot_word(generation, 0, ACTOR_SLOT_SPENT)
-                                                : slot_word(generation + 1, 0, ACTOR_SLOT_FREE);
+    return generation == ACTOR_GENERATION_SPENT
+               ? slot_word(generation, reason, ACTOR_SLOT_SPENT)
+               : slot_word(generation + 1, reason, ACTOR_SLOT_FREE);
+}
+/* Why the one of this generation has ended; REASON_NONE: it has not, and is there; of one that
+ * ended before another one, nobody knows. */
+static inline enum envelope_reason slot_word_reason(uint64_t word, uint32_t generation)
+{
+    uint32_t last = slot_word_generation(word) - (slot_word_state(word) == ACTOR_SLOT_FREE);
+    if (generation != last)
+        return REASON_NO_SUCH_ACTOR;
+    if (slot_word_state(word) == ACTOR_SLOT_LIVE || slot_word_state(word) == ACTOR_SLOT_PORT)
+        return REASON_NONE;
+    uint32_t reason = slot_word_type(word);
+    return reason > REASON_NONE && reason < REASON_N ? (enum envelope_reason)reason
+                                                     : REASON_NO_SUCH_ACTOR;
 }

@@ -17,3 +17,6 @@ void quiesce_ask(struct engine *engine, struct quiesce *quiesce);
 /* Every worker has come to a point where it runs no plugin code and looks at no port. False: look
  * again. */
 bool quiesce_is_over(struct engine *engine, struct quiesce *quiesce);
+/* Or, for one that was asked for: whatever anybody had committed to send by then has left, detached
+ * actors included. One who stands in a handler with an empty outbox keeps nobody waiting. */
+bool quiesce_has_sent(struct engine *engine, struct quiesce *quiesce);

@@ -74,6 +74,15 @@ static void timer_fire_no_answer(struct engine *e, uint32_t timer, uint64_t key,
     stat_add(e->control, STAT_asks_expired, 1);
 }
 
+/* Of a watch. */
+static void timer_fire_down(struct engine *e, uint32_t timer, uint64_t key)
+{
+    struct down *down = envelope_payload(timer_fire_copy(e, timer, key));
+    down->reason = e->segment.timers[timer].end;
+    timer_fire_commit(e, timer, 0);
+    stat_add(e->control, STAT_downs, 1);
+}
+
 static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, uint64_t now_ns)
 {
     struct worker *w = e->control;
@@ -115,9 +124,13 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     } else if (owner == ACTOR_FREE || key == ACTOR_FREE) {
         timers_end(e, timer);
         stat_add(e->control, STAT_timers_dropped, 1);
+    } else if (watches_waits(durable) && !watches_is_over(e, timer, now_ns)) {
+        return;
     } else if (!outbox_look_for_room(e->control, actor_key_destination(key))) {
         timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
         stat_add(e->control, STAT_timers_deferred, 1);
+    } else if (durable->watched) {
+        timer_fire_down(e, timer, key);
     } else if (segment_timer_message(&e->segment, durable)->flags & ENVELOPE_REPLY) {
         timer_fire_no_answer(e, timer, key, now_ns);
     } else {
@@ -158,12 +171,15 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(e, TIMER_FIRES);
     timer_fire_drop_orphans(e, TIMER_FIRES);
+    watches_look(e);
+    watches_drain(e, TIMER_FIRES);
     const struct timer_node *first;
     while ((first = timer_heap_first(&e->timers.heap)) && first->due_ns <= now_ns &&
            n++ < TIMER_FIRES && w->outbox.length < OUTBOX_FLUSH_BYTES &&
            outbox_fits(w, ENVELOPE_SIZE_MAX))
         timer_fire_look_at(e, first->timer, now_ns);
-    bool more = (first && first->due_ns <= now_ns) || e->timers.owners.orphans;
+    bool more =
+        (first && first->due_ns <= now_ns) || e->timers.owners.orphans || watches_some_drain(e);
     timers_set_clock(e);
     pthread_mutex_unlock(&e->timers.mutex);
     if (w->outbox.length > 0)

@@ -5,8 +5,10 @@
 
 #include "daemon/engine/base/reserve.h"
 
-int timer_owners_open(struct timer_owners *o, uint32_t timers_max, uint32_t actors_max)
+int timer_owners_open(struct timer_owners *o, uint32_t timers_max, uint32_t actors_max,
+                      _Atomic uint32_t *attached)
 {
+    o->attached = attached;
     o->of_bytes = (uint64_t)actors_max * sizeof(*o->of);
     o->links_bytes = (uint64_t)timers_max * sizeof(*o->links);
     o->of = reserve(o->of_bytes);
@@ -37,13 +39,20 @@ static void timer_owners_join(struct timer_owners *o, uint32_t *first, uint32_t 
     o->links[a].prev = b_last;
 }
 
+static void timer_owners_count_add(struct timer_owners *o, struct timer_owner *of, uint32_t n)
+{
+    _Atomic uint32_t *attached = &o->attached[of - o->of];
+    of->n += n;
+    store_relaxed(attached, load_relaxed(attached) + n);
+}
+
 static void timer_owners_empty(struct timer_owners *o, struct timer_owner *of)
 {
     if (of->first)
         timer_owners_join(o, &o->orphans, of->first);
     of->owner = 0;
     of->first = 0;
-    store_relaxed(&of->n, 0);
+    timer_owners_count_add(o, of, -of->n);
 }
 
 /* timer_owners.TO1: an earlier actor of the slot has ended. */
@@ -59,7 +68,7 @@ void timer_owners_add(struct timer_owners *o, actor_ref owner, uint32_t timer)
         timer_owners_empty(o, of);
     of->owner = owner;
     timer_owners_join(o, &of->first, timer + 1);
-    store_relaxed(&of->n, load_relaxed(&of->n) + 1);
+    timer_owners_count_add(o, of, 1);
 }
 
 void timer_owners_remove(struct timer_owners *o, actor_ref owner, uint32_t timer)
@@ -76,7 +85,7 @@ void timer_owners_remove(struct timer_owners *o, actor_ref owner, uint32_t timer
     o->links[link->prev].next = link->next;
     *link = (struct timer_link){ .next = timer, .prev = timer };
     if (!orphan)
-        store_relaxed(&of->n, load_relaxed(&of->n) - 1);
+        timer_owners_count_add(o, of, (uint32_t)-1);
 }
 
 void timer_owners_leave(struct timer_owners *o, actor_ref owner)

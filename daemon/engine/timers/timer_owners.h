@@ -2,7 +2,7 @@
 /* Whose timers are whose: how many each actor has, and which, so that those of one that has ended
  * can go without being looked for.
  *
- * Threads: under the mutex of the timers; timer_owners_has() by whoever ends the actor.
+ * Threads: under the mutex of the timers; `attached` is read by whoever ends the actor.
  *
  * timer_owners.TO1  Each timer that lives is in one chain: its owner's, or that of the orphans,
  *     whose owners have ended. A slot's chain is of one actor: who gets the slot finds it empty.
@@ -17,8 +17,9 @@
 #include "daemon/engine/parts/timers.h"
 #include "daemon/engine/segment/slot.h"
 
-/* 0, -ENOMEM. Also where there are no timers: an actor that ends is looked up all the same. */
-int timer_owners_open(struct timer_owners *owners, uint32_t timers_max, uint32_t actors_max);
+/* `attached`: by slot, counts for one look at all that can hang at it. 0, -ENOMEM. */
+int timer_owners_open(struct timer_owners *owners, uint32_t timers_max, uint32_t actors_max,
+                      _Atomic uint32_t *attached);
 void timer_owners_close(struct timer_owners *owners);
 
 void timer_owners_add(struct timer_owners *owners, actor_ref owner, uint32_t timer);
@@ -33,10 +34,13 @@ bool timer_owners_orphan(const struct timer_owners *owners, uint32_t *ret_timer)
 static inline uint32_t timer_owners_count(const struct timer_owners *owners, actor_ref owner)
 {
     const struct timer_owner *of = &owners->of[actor_ref_slot(owner)];
-    return of->owner == owner ? load_relaxed(&of->n) : 0;
+    return of->owner == owner ? of->n : 0;
 }
-/* Has whoever has its slot any? */
-static inline bool timer_owners_has(const struct timer_owners *owners, actor_ref owner)
+/* One of its, if there is any. */
+static inline bool timer_owners_first(const struct timer_owners *owners, actor_ref owner,
+                                      uint32_t *ret_timer)
 {
-    return load_relaxed(&owners->of[actor_ref_slot(owner)].n) != 0;
+    const struct timer_owner *of = &owners->of[actor_ref_slot(owner)];
+    *ret_timer = of->first - 1;
+    return of->owner == owner && of->first != 0;
 }

@@ -87,7 +87,9 @@ static uint64_t timer_recover_due(const struct engine *e, const struct segment_t
         return 0;
     bool stays = slot_word_state(word) == ACTOR_SLOT_PORT ||
                  e->segment.actor_types[slot_word_type(word)].restart == RESTART_KEEP;
-    return stays ? timer->deadline_ns : 0;
+    return !stays                                        ? 0
+           : timer->watched && timer->end != REASON_NONE ? WATCH_DUE_NS
+                                                         : timer->deadline_ns;
 }
 
 int timer_recover_rebuild(struct engine *e)

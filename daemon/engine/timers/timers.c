@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/reserve.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_owners.h"
@@ -20,7 +21,12 @@ int timers_open(struct engine *e)
     t->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (t->fd < 0)
         return -errno;
-    int r = timer_owners_open(&t->owners, n, e->config.actors_max);
+    t->attached = reserve((uint64_t)e->config.actors_max * sizeof(*t->attached));
+    if (!t->attached)
+        return -ENOMEM;
+    int r = timer_owners_open(&t->owners, n, e->config.actors_max, t->attached);
+    if (r == 0)
+        r = watches_open(e);
     if (r < 0 || n == 0)
         return r;
     r = timer_heap_open(&t->heap, n);
@@ -43,22 +49,30 @@ void timers_close(struct engine *e)
     for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
         timer_stock_close(&t->places[class]);
     timer_owners_close(&t->owners);
+    watches_close(e);
+    reserve_free(t->attached, (uint64_t)e->config.actors_max * sizeof(*t->attached));
+    t->attached = NULL;
     if (t->fd >= 0)
         close(t->fd);
     t->fd = -1;
 }
 
-/* 0: never. What belongs to nobody any more is due at once, whatever its deadline is. */
-static uint64_t timers_first_ns(const struct timers *t)
+/* 0: never. What belongs to nobody any more, and what tells of an end, is due at once, whatever its
+ * deadline is. */
+static uint64_t timers_first_ns(const struct engine *e)
 {
-    const struct timer_node *first = timer_heap_first(&t->heap);
-    return t->owners.orphans ? 1 : first ? first->due_ns + (first->due_ns == 0) : 0;
+    const struct timer_node *first = timer_heap_first(&e->timers.heap);
+    if (e->timers.owners.orphans || watches_some_drain(e))
+        return 1;
+    if (!first || first->due_ns == WATCH_NEVER_NS)
+        return 0;
+    return first->due_ns + (first->due_ns == 0);
 }
 
 void timers_set_clock(struct engine *e)
 {
     struct timers *t = &e->timers;
-    uint64_t ns = timers_first_ns(t);
+    uint64_t ns = timers_first_ns(e);
     if (ns == t->fd_ns)
         return;
     struct itimerspec when = { .it_value = { .tv_sec = (time_t)(ns / 1000000000),
@@ -72,15 +86,29 @@ void timers_set_clock(struct engine *e)
 static void timers_set_clock_earlier(struct engine *e)
 {
     const struct timers *t = &e->timers;
-    uint64_t ns = timers_first_ns(t);
+    uint64_t ns = timers_first_ns(e);
     if (ns && (t->fd_ns == 0 || ns < t->fd_ns))
         timers_set_clock(e);
 }
 
-void timers_leave(struct engine *e, actor_ref owner)
+bool timers_leave(struct worker *w, actor_ref who)
 {
+    struct engine *e = w->engine;
     pthread_mutex_lock(&e->timers.mutex);
-    timer_owners_leave(&e->timers.owners, owner);
+    timer_owners_leave(&e->timers.owners, who);
+    bool watched = watches_is_watched(e, who);
+    if (!watched)
+        watches_leave(w, who);
+    timers_set_clock_earlier(e);
+    pthread_mutex_unlock(&e->timers.mutex);
+    return watched;
+}
+
+void timers_watched_leave(struct worker *w, actor_ref who)
+{
+    struct engine *e = w->engine;
+    pthread_mutex_lock(&e->timers.mutex);
+    watches_leave(w, who);
     timers_set_clock_earlier(e);
     pthread_mutex_unlock(&e->timers.mutex);
 }
@@ -90,7 +118,9 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     struct timers *t = &e->timers;
     const struct segment_timer *durable = &e->segment.timers[timer];
     t->n++;
+    t->n_watches += durable->watched != 0;
     timer_owners_add(&t->owners, durable->owner, timer);
+    watches_hang(e, timer);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
     timer_heap_add(&t->heap, (struct timer_node){
                                  .due_ns = due_ns, .sequence = durable->sequence, .timer = timer });
@@ -109,6 +139,8 @@ void timers_end(struct engine *e, uint32_t timer)
         timer_stock_put(&t->numbers, timer);
     t->bytes -= TIMER_CLASS_BYTES(durable->class);
     timer_owners_remove(&t->owners, durable->owner, timer);
+    watches_unhang(e, timer);
+    t->n_watches -= durable->watched != 0;
     t->n--;
 }
 
@@ -177,7 +209,8 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     struct segment_timer *durable = &e->segment.timers[timer];
     uint32_t generation = timer_word_generation(load_relaxed(&durable->word));
     uint64_t word = timer_word(generation ? generation : 1, TIMER_LIVE);
-    durable->deadline_ns = clock_now_ns() + request->delay_ns;
+    uint64_t now_ns = clock_now_ns();
+    durable->deadline_ns = request->watched ? WATCH_NEVER_NS : now_ns + request->delay_ns;
     durable->period_ns = request->period_ns;
     durable->sequence = ++e->timers.sequence;
     durable->owner = w->ctx.self;
@@ -187,6 +220,8 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     durable->class = class;
     durable->place = place;
     durable->boot = load_relaxed(&e->segment.header->boots);
+    durable->watched = request->watched;
+    durable->end = REASON_NONE;
     struct envelope *message = segment_timer_message(&e->segment, durable);
     if (request->fill)
         request->fill(message, w, request, word >> 32 << 32 | timer);
@@ -194,7 +229,7 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
         timers_write_message(message, w, request);
     crash_order();
     store_release(&durable->word, word);
-    timers_count_in(e, timer, durable->deadline_ns);
+    timers_count_in(e, timer, request->watched ? now_ns + WATCH_LOOK_NS : durable->deadline_ns);
     return timer_id(&e->segment, timer);
 }
 
@@ -202,8 +237,8 @@ static int timers_check(const struct engine *e, const struct timer_request *requ
 {
     if (request->size > ODEON_PAYLOAD_MAX)
         return -EMSGSIZE;
-    if (actor_ref_slot(request->to) >= e->config.actors_max ||
-        actor_ref_generation(request->to) == 0)
+    actor_ref who = request->watched ? request->watched : request->to;
+    if (actor_ref_slot(who) >= e->config.actors_max || actor_ref_generation(who) == 0)
         return -ESRCH;
     if (request->delay_ns > TIMER_DELAY_MAX_NS || request->period_ns > TIMER_DELAY_MAX_NS ||
         (request->period_ns && request->period_ns < TIMER_PERIOD_MIN_NS))
@@ -249,14 +284,16 @@ int timers_claim(struct worker *w, uint64_t id)
     return 0;
 }
 
-int timers_cancel(struct worker *w, uint64_t id)
+int timers_cancel(struct worker *w, uint64_t id, bool watch)
 {
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(e, TIMER_SETTLES);
-    int r = timers_claim(w, id);
+    bool such =
+        timers_is_there(&e->segment, id) && (e->segment.timers[(uint32_t)id].watched != 0) == watch;
+    int r = such ? timers_claim(w, id) : -ENOENT;
     pthread_mutex_unlock(&e->timers.mutex);
-    if (r == 0)
+    if (r == 0 && !watch)
         stat_add(w, STAT_timers_cancelled, 1);
     return r;
 }

@@ -28,6 +28,7 @@
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/timers/timer_owners.h"
+#include "daemon/engine/timers/watches.h"
 
 enum {
     TIMER_SETTLES = 2, /* cancelled ones that each call looks after */
@@ -41,9 +42,10 @@ void timers_close(struct engine *engine);
 /* What is armed. */
 struct timer_request {
     actor_ref to;
-    /* A question's (asks/ask.h): who has not answered when it fires, and what writes its message,
-     * which is as long as `size` says, and has one optional word. */
-    actor_ref asked;
+    /* A question's (asks/ask.h): who has not answered when it fires; a watch's (watches.h): whose
+     * end makes it fire, at no other time. What writes its message, which is as long as `size`
+     * says, and has one optional word. */
+    actor_ref asked, watched;
     void (*fill)(struct envelope *at, const struct worker *w, const struct timer_request *request,
                  uint64_t id);
     uint64_t meta; /* type and behaviour, as envelope_meta() without a length */
@@ -54,17 +56,15 @@ struct timer_request {
 /* Within a turn. -EMSGSIZE; -ESRCH: no actor can have this reference; -ERANGE: a time that cannot
  * be; -EAGAIN: no room for another one, or not for this actor. */
 int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *ret_id);
-/* Within a turn. 0: with its commit the timer will not fire (again); -ENOENT: it has fired, been
- * cancelled, or never was; -EPERM: another actor's. */
-int timers_cancel(struct worker *w, uint64_t id);
+/* Within a turn. 0: with its commit the timer, or the watch, will not fire (again); -ENOENT: it has
+ * fired, been cancelled, never was, or is the other of the two; -EPERM: another actor's. */
+int timers_cancel(struct worker *w, uint64_t id, bool watch);
 
-/* Of an actor that has ended, behind the commit that says so: its timers end soon. */
-void timers_leave(struct engine *engine, actor_ref owner);
-static inline void timers_owner_ended(struct engine *engine, actor_ref owner)
-{
-    if (unlikely(timer_owners_has(&engine->timers.owners, owner)))
-        timers_leave(engine, owner);
-}
+/* Of an actor that has ended, behind the commit that says so: its timers end soon, and its slot is
+ * given back. True: it is watched, so that this is owed, behind the flush of what it has sent: */
+bool timers_leave(struct worker *w, actor_ref who);
+/* Who watches it, an actor or a port, is told, and then its slot is given back. */
+void timers_watched_leave(struct worker *w, actor_ref who);
 
 static inline uint64_t timer_word(uint32_t generation, enum segment_timer_state state)
 {

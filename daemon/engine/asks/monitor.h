@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Monitors: an actor that wants to be told when another one, or a client, ends. Each is a watch of
+ * its own (timers/watches.h), whose message is MESSAGE_TYPE_DOWN.
+ *
+ * Threads: whichever worker id runs the turn.
+ *
+ * monitor.MO1  The service alone sends MESSAGE_TYPE_DOWN: what says so and has not its mark
+ *     (KIND_DOWN) is refused where it arrives.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+
+/* Within a turn. 0, and *ret_id; -EPERM: nobody's turn; -EOPNOTSUPP: this actor has no behaviour
+ * for what it would be told; errors of timers_arm(). */
+int monitor_open(struct worker *w, actor_ref watched, uint64_t *ret_id);
+/* Within a turn. 0: with its commit nothing will be told; -ENOENT: it has been, or there is no such
+ * monitor; -EPERM: another actor's. */
+int monitor_close(struct worker *w, uint64_t id);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Monitors in the real service: however actors and clients end, and whatever is killed meanwhile,
+ * each end is told once, behind the last words, with a reason that can be. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/ends.h"
+#include "tests/system/harness.h"
+
+enum { ENDS = 1200, KILL_EVERY = 60, CLIENTS = 12 };
+
+static struct service service;
+static struct odeon_client *client;
+static struct odeon_port *port;
+static odeon_ref watcher;
+static uint32_t heard_type;
+
+static void post(odeon_ref to, const struct odeon_message_type *type, const void *data, size_t size)
+{
+    assert_int_equal(
+        odeon_port_post_wait(port, to, message_id(client, type), data, size, SECONDS(PATIENCE_S)),
+        0);
+}
+
+static struct ends_heard next_heard(void)
+{
+    struct odeon_delivery delivery;
+    struct ends_heard heard = { 0 };
+
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(delivery.type, heard_type);
+    memcpy(&heard, delivery.data, sizeof(heard));
+    odeon_port_release(port);
+    if (heard.wrong)
+        fail_msg("ends.c:%llu, at number %llu", (unsigned long long)heard.wrong,
+                 (unsigned long long)heard.number);
+    return heard;
+}
+
+/* An executor that dies behind the end, and before its word, makes no difference. */
+static bool is_right(const struct ends_heard *heard)
+{
+    switch (heard->number % ENDS_CASES) {
+    case ENDS_PLAIN:
+        return (heard->reason == ODEON_REASON_FINISHED && heard->words == 1) ||
+               heard->reason == ODEON_REASON_BEGUN_ANEW;
+    case ENDS_STOPPED:
+        return heard->reason == ODEON_REASON_STOPPED && heard->words == 0;
+    case ENDS_UNBEGUN: /* it has not begun, and begins anew */
+        return (heard->reason == ODEON_REASON_INIT_FAILED ||
+                heard->reason == ODEON_REASON_BEGUN_ANEW) &&
+               heard->words == 0;
+    case ENDS_TOO_LATE: /* another one may have had its slot */
+        return (heard->reason == ODEON_REASON_FINISHED ||
+                heard->reason == ODEON_REASON_NO_SUCH_ACTOR) &&
+               heard->words == 1;
+    default:
+        return heard->reason == ODEON_REASON_FINISHED && heard->words == 1;
+    }
+}
+
+static void test_over_kills(void **state)
+{
+    const struct ends_start start = { .port = odeon_port_ref(port), .last = ENDS };
+    uint64_t anew = 0;
+
+    (void)state;
+    post(watcher, odeon_message_of(ends_start), &start, sizeof(start));
+    for (uint64_t number = 1; number <= ENDS; number++) {
+        struct ends_heard heard = next_heard();
+
+        assert_int_equal(heard.number, number);
+        if (!is_right(&heard))
+            fail_msg("end %llu is told with reason %s, behind %llu words",
+                     (unsigned long long)number, odeon_reason_name((unsigned)heard.reason),
+                     (unsigned long long)heard.words);
+        anew += heard.reason == ODEON_REASON_BEGUN_ANEW;
+        if (number % KILL_EVERY == 0) {
+            pid_t executor = service_executor(&service);
+
+            assert_int_equal(kill(executor, SIGKILL), 0);
+            service_wait_executor(&service, executor);
+        }
+    }
+    print_message("%llu of %d began anew\n", (unsigned long long)anew, ENDS);
+    assert_true(service_figure(&service, "downs") >= ENDS / 2);
+}
+
+/* A process of its own opens a port, says whose it is, and waits to be killed. */
+static pid_t client_begin(odeon_ref *ret_ref)
+{
+    int pipe_fd[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(pipe_fd), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct odeon_client *own = NULL;
+        struct odeon_port *its = NULL;
+        odeon_ref ref;
+
+        close(pipe_fd[0]);
+        if (odeon_client_connect(service.socket, "mortal", &own) < 0 ||
+            odeon_port_open(own, NULL, &its) < 0)
+            _exit(1);
+        ref = odeon_port_ref(its);
+        if (write(pipe_fd[1], &ref, sizeof(ref)) != sizeof(ref))
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(pipe_fd[1]);
+    assert_int_equal(read(pipe_fd[0], ret_ref, sizeof(*ret_ref)), sizeof(*ret_ref));
+    close(pipe_fd[0]);
+    return pid;
+}
+
+static void test_clients(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CLIENTS; i++) {
+        struct ends_watch watch = { .port = odeon_port_ref(port) };
+        pid_t pid = client_begin(&watch.ref);
+        struct ends_heard heard;
+
+        post(watcher, odeon_message_of(ends_watch), &watch, sizeof(watch));
+        if (i % 3 == 1) {
+            pid_t executor = service_executor(&service);
+
+            assert_int_equal(kill(executor, SIGKILL), 0);
+            service_wait_executor(&service, executor);
+        }
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        heard = next_heard();
+        assert_int_equal(heard.reason, ODEON_REASON_CLIENT_GONE);
+    }
+}
+
+/* What the service alone says. */
+static void test_forged(void **state)
+{
+    const struct odeon_down down = { .ref = watcher, .reason = ODEON_REASON_FINISHED };
+    struct odeon_port *other = port_open_or_fail(client, 0, 0, false);
+    struct odeon_delivery delivery;
+    const struct odeon_refusal *refusal;
+
+    (void)state;
+    assert_int_equal(odeon_port_post_wait(other, watcher,
+                                          message_id(client, odeon_message_of(odeon_down)), &down,
+                                          sizeof(down), SECONDS(PATIENCE_S)),
+                     0);
+    assert_int_equal(odeon_port_receive_wait(other, &delivery, SECONDS(PATIENCE_S)), 1);
+    refusal = delivery.data;
+    assert_int_equal(refusal->reason, ODEON_REASON_NOT_ACCEPTED);
+    odeon_port_release(other);
+    odeon_port_close(other);
+}
+
+static int setup(void **state)
+{
+    const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_ENDS, NULL };
+
+    (void)state;
+    service_start(&service, arguments);
+    client = service_connect(&service, "ends");
+    port = port_open_or_fail(client, 0, 0, false);
+    heard_type = message_id(client, odeon_message_of(ends_heard));
+    watcher = spawn(client, "ends_watcher", NULL, NULL, 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    odeon_port_close(port);
+    odeon_client_disconnect(client);
+    service_end(&service);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_over_kills, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_clients, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Monitors (timers/watches.h): each end is told once, behind what the one who ended has sent, with
+ * its reason, whatever dies. Workers and control thread are this thread, so that what happens
+ * between two of them is the test's to say. */
+#include "daemon/engine/asks/monitor.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/run/turn.h"
+#include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timers.h"
+#include "timer_fixture.h"
+
+enum { TIMERS = TIMER_FIXTURE_TIMERS, NOTES = 256 };
+#define LATER (clock_now_ns() + UINT64_C(3600000000000))
+
+/* What an actor does with the next "go". */
+enum act {
+    ACT_NOTHING,
+    ACT_MONITOR,
+    ACT_MONITOR_DIE,  /* ... and dies in the turn */
+    ACT_MONITOR_LOOK, /* ... and the control thread looks within the turn */
+    ACT_DEMONITOR,
+    ACT_DEMONITOR_DIE,
+    ACT_SPAWN, /* a child, which it monitors in the same turn */
+    ACT_END,   /* with a word to `to` before */
+    ACT_END_DIE
+};
+struct orders {
+    enum act act;
+    actor_ref to;
+    uint64_t n, id;
+    uint32_t type;
+};
+struct note {
+    actor_ref from; /* of a word */
+    struct down down;
+};
+struct shared {
+    struct orders orders;
+    int result;
+    uint64_t id;
+    actor_ref child;
+    bool init_fails;
+    uint64_t n_notes, n_inits;
+    struct note notes[NOTES];
+};
+
+static struct engine_fixture f;
+static struct shared *shared;
+static uint16_t go_type, word_type;
+static uint32_t kept_type, plain_type, stop_type, brief_type, deaf_type;
+static actor_ref watcher, other;
+
+static void run_queues(void)
+{
+    timer_fixture_run(&f);
+}
+
+static void fire(uint64_t now_ns)
+{
+    while (timer_fire_due(f.engine, now_ns))
+        run_queues();
+    run_queues();
+}
+
+static void monitor(struct engine_context *ctx, const struct orders *o)
+{
+    for (uint64_t i = 0; i < (o->n ? o->n : 1); i++) {
+        shared->result = engine_ctx_monitor(ctx, o->to, &shared->id);
+        if (shared->result < 0)
+            return;
+    }
+}
+
+static void spawn_and_monitor(struct engine_context *ctx, const struct orders *o)
+{
+    assert_int_equal(engine_ctx_spawn_plain(ctx, o->type, PLACE_NEAR, &shared->child), 0);
+    shared->result = engine_ctx_monitor(ctx, shared->child, &shared->id);
+}
+
+static int on_go(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct orders o = shared->orders;
+
+    (void)self, (void)message;
+    if (o.act >= ACT_MONITOR && o.act <= ACT_MONITOR_LOOK)
+        monitor(ctx, &o);
+    if (o.act == ACT_DEMONITOR || o.act == ACT_DEMONITOR_DIE)
+        shared->result = engine_ctx_demonitor(ctx, o.id ? o.id : shared->id);
+    if (o.act == ACT_SPAWN)
+        spawn_and_monitor(ctx, &o);
+    if (o.act == ACT_MONITOR_LOOK)
+        timer_fire_due(f.engine, LATER);
+    if ((o.act == ACT_END || o.act == ACT_END_DIE) && o.to)
+        assert_int_equal(engine_ctx_send(ctx, o.to, word_type, BEHAVIOUR_NONE, NULL, 0), 0);
+    if (o.act == ACT_MONITOR_DIE || o.act == ACT_DEMONITOR_DIE || o.act == ACT_END_DIE)
+        raise(SIGKILL);
+    return o.act == ACT_END ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+}
+
+static int on_word(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message;
+    shared->notes[shared->n_notes++ % NOTES] = (struct note){ .from = ctx->sender };
+    return ALLOCATION_NODELETE;
+}
+
+static int on_down(void *self, const void *message, struct engine_context *ctx)
+{
+    struct note *note = &shared->notes[shared->n_notes++ % NOTES];
+
+    (void)self;
+    *note = (struct note){ 0 };
+    memcpy(&note->down, message, sizeof(note->down));
+    assert_int_equal(ctx->kind >> 56, KIND_DOWN);
+    assert_int_equal(ctx->sender, note->down.ref);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)self, (void)args, (void)size, (void)ctx;
+    shared->n_inits++;
+    return shared->init_fails ? -1 : 0;
+}
+
+static void register_type(const char *name, enum engine_restart restart, uint32_t n_behaviours,
+                          engine_init_fn init, uint32_t *ret_type)
+{
+    static struct engine_behaviour behaviours[3];
+    const struct engine_actor_type_info info = {
+        .name = name,
+        .plugin = "test",
+        .version = 1,
+        .state_size = init ? 8 : 0,
+        .restart = restart,
+        .n_behaviours = n_behaviours,
+        .behaviours = behaviours,
+        .init = init,
+    };
+
+    behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
+    behaviours[1] = (struct engine_behaviour){ word_type, 0, 0, on_word };
+    behaviours[2] = (struct engine_behaviour){ MESSAGE_TYPE_DOWN, sizeof(struct down), 0, on_down };
+    assert_int_equal(engine_actor_type_register(f.engine, &info, ret_type), 0);
+}
+
+static void register_types(void)
+{
+    go_type = engine_fixture_message(&f, "go", 0, false);
+    word_type = engine_fixture_message(&f, "word", 0, false);
+    register_type("kept", RESTART_KEEP, 3, on_init, &kept_type);
+    register_type("plain", RESTART_INIT, 3, on_init, &plain_type);
+    register_type("stop", RESTART_STOP, 3, on_init, &stop_type);
+    register_type("brief", RESTART_INIT, 1, NULL, &brief_type);
+    register_type("deaf", RESTART_KEEP, 2, on_init, &deaf_type);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    engine_fixture_open(&f, timer_fixture_config());
+    register_types();
+    watcher = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    run_queues();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    engine_fixture_close(&f);
+    munmap(shared, sizeof(*shared));
+    return 0;
+}
+
+static void order_of(actor_ref who, struct orders orders)
+{
+    shared->orders = orders;
+    assert_int_equal(engine_actor_send(f.engine, who, go_type, NULL, 0), 0);
+    run_queues();
+}
+
+static void order(struct orders orders)
+{
+    order_of(watcher, orders);
+}
+
+static void monitors(actor_ref who)
+{
+    order((struct orders){ .act = ACT_MONITOR, .to = who });
+    assert_int_equal(shared->result, 0);
+}
+
+static void ends(actor_ref who)
+{
+    order_of(who, (struct orders){ .act = ACT_END });
+}
+
+static void restart(void)
+{
+    timer_fixture_restart(&f, register_types);
+}
+
+static actor_ref last_of;
+static struct orders last_orders;
+
+static void carry_out(void)
+{
+    order_of(last_of, last_orders);
+}
+
+static void order_that_kills(actor_ref who, struct orders orders)
+{
+    last_of = who;
+    last_orders = orders;
+    timer_fixture_die(&f, carry_out, register_types);
+    shared->orders.act = ACT_NOTHING;
+    run_queues(); /* it was running, and is run again */
+}
+
+static void assert_told(uint64_t note, actor_ref who, enum envelope_reason reason)
+{
+    assert_true(note < shared->n_notes);
+    assert_int_equal(shared->notes[note].down.ref, who);
+    assert_int_equal(shared->notes[note].down.reason, reason);
+}
+
+/* ... and nothing more, then or later. */
+static void assert_only_told(actor_ref who, enum envelope_reason reason)
+{
+    assert_int_equal(shared->n_notes, 1);
+    assert_told(0, who, reason);
+    fire(LATER);
+    restart();
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
+static void test_told_once(void **state)
+{
+    (void)state;
+    monitors(other);
+    fire(LATER);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    ends(other);
+    assert_int_equal(f.engine->timers.fd_ns, 1); /* the control thread is called */
+    fire(clock_now_ns());
+    assert_int_equal(shared->notes[0].down.monitor, shared->id);
+    assert_int_equal(engine_fixture_stat(&f, STAT_downs), 1);
+    assert_only_told(other, REASON_FINISHED);
+}
+
+/* Nothing wakes the control thread for what may never come. */
+static void test_costs_nothing_while_nobody_ends(void **state)
+{
+    (void)state;
+    monitors(other);
+    fire(LATER);
+    assert_int_equal(f.engine->timers.fd_ns, 0);
+    assert_int_equal(engine_timers_count(f.engine), 0); /* no timer, for who lists them */
+    restart();
+    assert_int_equal(f.engine->timers.fd_ns, 0);
+}
+
+static void test_many_watch_one(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_MONITOR, .to = other, .n = TIMERS / 2 });
+    assert_int_equal(shared->result, 0);
+    ends(other);
+    fire(clock_now_ns());
+    assert_int_equal(shared->n_notes, TIMERS / 2);
+    for (uint32_t i = 0; i < TIMERS / 2; i++)
+        assert_told(i, other, REASON_FINISHED);
+}
+
+/* A slot is nobody else's until everybody who watched knows why, and somebody's again then
+ * (watches.W3). */
+static void test_the_slot_comes_back(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 100 * SLOT_RING; i++) {
+        actor_ref child = engine_fixture_spawn(&f, plain_type, NULL, 0);
+        run_queues();
+        monitors(child);
+        ends(child);
+        fire(clock_now_ns());
+        assert_int_equal(shared->n_notes, i + 1);
+        assert_told(i % NOTES, child, REASON_FINISHED);
+    }
+    assert_in_range(load_relaxed(&f.engine->segment.header->slots_high), 0,
+                    ODEON_PORTS_MAX + 4 * (SLOT_RING + SLOT_CACHE));
+}
+
+static void test_of_a_brief_life(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_SPAWN, .type = brief_type });
+    assert_int_equal(shared->result, 0);
+    ends(shared->child);
+    fire(clock_now_ns());
+    assert_only_told(shared->child, REASON_FINISHED);
+}
+
+static void test_who_is_stopped(void **state)
+{
+    (void)state;
+    monitors(other);
+    assert_int_equal(engine_actor_send(f.engine, other, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    run_queues();
+    fire(clock_now_ns());
+    assert_only_told(other, REASON_STOPPED);
+}
+
+static void test_whose_init_fails(void **state)
+{
+    (void)state;
+    shared->init_fails = true;
+    order((struct orders){ .act = ACT_SPAWN, .type = plain_type });
+    fire(clock_now_ns());
+    assert_only_told(shared->child, REASON_INIT_FAILED);
+}
+
+/* Who has ended before is told of, with the reason as long as the slot says it. */
+static void test_too_late(void **state)
+{
+    (void)state;
+    ends(other);
+    monitors(other);
+    assert_int_equal(shared->n_notes, 0);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    assert_told(0, other, REASON_FINISHED);
+    monitors(actor_ref_make(actor_ref_slot(other), actor_ref_generation(other) + 7));
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 2);
+    assert_int_equal(shared->notes[1].down.reason, REASON_NO_SUCH_ACTOR);
+}
+
+/* ... but not before what it has sent can have left (watches.W4). */
+static void test_too_late_to_be_seen(void **state)
+{
+    struct worker *w = f.engine->workers[0];
+
+    (void)state;
+    ends(other);
+    monitors(other);
+    commit_flip(w, 0, 0, 0, 64, 0, 0); /* somebody's sends wait for a flush */
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    fire(LATER + WATCH_ROUND_NS);
+    assert_int_equal(shared->n_notes, 0);
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    fire(LATER + 2 * WATCH_ROUND_NS);
+    assert_only_told(other, REASON_FINISHED);
+}
+
+/* watches.W2 */
+static void test_behind_its_last_words(void **state)
+{
+    (void)state;
+    monitors(other);
+    for (int i = 0; i < 3; i++)
+        order_of(other, (struct orders){ .act = ACT_NOTHING });
+    order_of(other, (struct orders){ .act = ACT_END, .to = watcher });
+    fire(clock_now_ns());
+    assert_int_equal(shared->n_notes, 2);
+    assert_int_equal(shared->notes[0].from, other);
+    assert_told(1, other, REASON_FINISHED);
+}
+
+static void test_a_turn_that_died_has_begun_none(void **state)
+{
+    (void)state;
+    order_that_kills(watcher, (struct orders){ .act = ACT_MONITOR_DIE, .to = other });
+    assert_int_equal(f.engine->timers.n, 0);
+    ends(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+}
+
+static void test_not_before_its_turn_has_been_committed(void **state)
+{
+    (void)state;
+    ends(other);
+    order((struct orders){ .act = ACT_MONITOR_LOOK, .to = other });
+    assert_int_equal(shared->n_notes, 0);
+    fire(LATER + TIMER_OPEN_MAX_NS);
+    assert_only_told(other, REASON_FINISHED);
+}
+
+static void test_ended_before(void **state)
+{
+    (void)state;
+    monitors(other);
+    order((struct orders){ .act = ACT_DEMONITOR });
+    assert_int_equal(shared->result, 0);
+    ends(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    order((struct orders){ .act = ACT_DEMONITOR });
+    assert_int_equal(shared->result, -ENOENT);
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
+static void test_ended_between_the_end_and_its_word(void **state)
+{
+    (void)state;
+    monitors(other);
+    ends(other);
+    order((struct orders){ .act = ACT_DEMONITOR });
+    assert_int_equal(shared->result, 0);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+}
+
+static void test_a_turn_that_died_has_ended_none(void **state)
+{
+    (void)state;
+    monitors(other);
+    order_that_kills(watcher, (struct orders){ .act = ACT_DEMONITOR_DIE });
+    ends(other);
+    fire(LATER);
+    assert_only_told(other, REASON_FINISHED);
+}
+
+/* The executor dies behind the end and before its word. */
+static void test_over_a_restart(void **state)
+{
+    (void)state;
+    monitors(other);
+    restart();
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    ends(other);
+    restart();
+    fire(clock_now_ns());
+    assert_only_told(other, REASON_FINISHED);
+}
+
+/* A turn that did not come to its end has ended nobody. */
+static void test_an_end_that_died(void **state)
+{
+    (void)state;
+    monitors(other);
+    order_that_kills(other, (struct orders){ .act = ACT_END_DIE, .to = watcher });
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    ends(other);
+    fire(LATER);
+    assert_told(shared->n_notes - 1, other, REASON_FINISHED);
+}
+
+/* The same reference is another life. */
+static void test_who_begins_anew(void **state)
+{
+    (void)state;
+    other = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    monitors(other);
+    restart();
+    fire(clock_now_ns());
+    assert_only_told(other, REASON_BEGUN_ANEW);
+}
+
+static void test_who_is_not_resumed(void **state)
+{
+    (void)state;
+    other = engine_fixture_spawn(&f, stop_type, NULL, 0);
+    run_queues();
+    monitors(other);
+    restart();
+    fire(clock_now_ns());
+    assert_only_told(other, REASON_NOT_RESUMED);
+}
+
+/* timers.TM4: monitors belong to one life of who watches. */
+static void test_of_a_life_that_is_over(void **state)
+{
+    actor_ref forgetful = engine_fixture_spawn(&f, plain_type, NULL, 0);
+
+    (void)state;
+    run_queues();
+    order_of(forgetful, (struct orders){ .act = ACT_MONITOR, .to = other });
+    restart();
+    shared->n_inits = 0;
+    fire(clock_now_ns());
+    assert_int_equal(shared->n_inits, 1);
+    ends(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
+static void test_who_watched_has_ended(void **state)
+{
+    (void)state;
+    monitors(other);
+    ends(watcher);
+    fire(clock_now_ns());
+    assert_int_equal(f.engine->timers.n, 0);
+    ends(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+}
+
+static void test_oneself(void **state)
+{
+    (void)state;
+    monitors(watcher);
+    ends(watcher);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
+static void test_whose_type_is_quarantined(void **state)
+{
+    (void)state;
+    other = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    monitors(other);
+    fire(LATER);
+    assert_true(engine_actor_type_crashed(f.engine, plain_type, 1, 1, 1));
+    engine_type_quarantined(f.engine, plain_type);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    assert_told(0, other, REASON_QUARANTINED);
+    monitors(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 2);
+    assert_told(1, other, REASON_QUARANTINED);
+}
+
+static void test_refused(void **state)
+{
+    actor_ref deaf = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+
+    (void)state;
+    run_queues();
+    order_of(deaf, (struct orders){ .act = ACT_MONITOR, .to = other });
+    assert_int_equal(shared->result, -EOPNOTSUPP);
+    order((struct orders){ .act = ACT_MONITOR, .to = actor_ref_make(5000, 0) });
+    assert_int_equal(shared->result, -ESRCH);
+    order((struct orders){ .act = ACT_MONITOR, .to = other, .n = TIMERS });
+    assert_int_equal(shared->result, -EAGAIN);
+    order((struct orders){ .act = ACT_DEMONITOR, .id = UINT64_MAX });
+    assert_int_equal(shared->result, -ENOENT);
+    order_of(other, (struct orders){ .act = ACT_DEMONITOR });
+    assert_int_equal(shared->result, -EPERM);
+}
+
+/* monitor.MO1 */
+static void test_forged(void **state)
+{
+    const struct down down = { .ref = other, .reason = REASON_FINISHED };
+
+    (void)state;
+    assert_int_equal(engine_actor_send(f.engine, watcher, MESSAGE_TYPE_DOWN, &down, sizeof(down)),
+                     0);
+    run_queues();
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+}
+
+/* One whose receiver's queue is full is late, and not lost. */
+static void test_a_full_queue(void **state)
+{
+    uint64_t limit = f.engine->segment.header->limit_bytes, now = LATER;
+
+    (void)state;
+    monitors(other);
+    ends(other);
+    shared->orders.act = ACT_NOTHING;
+    f.engine->segment.header->limit_bytes = 0;
+    assert_int_equal(engine_actor_send(f.engine, watcher, go_type, NULL, 0), 0);
+    timer_fire_due(f.engine, now);
+    f.engine->segment.header->limit_bytes = limit;
+    run_queues();
+    assert_int_equal(shared->n_notes, 0);
+    fire(now + TIMER_DEFER_NS);
+    assert_only_told(other, REASON_FINISHED);
+}
+
+#define MONITOR_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        MONITOR_TEST(test_told_once),
+        MONITOR_TEST(test_costs_nothing_while_nobody_ends),
+        MONITOR_TEST(test_many_watch_one),
+        MONITOR_TEST(test_the_slot_comes_back),
+        MONITOR_TEST(test_of_a_brief_life),
+        MONITOR_TEST(test_who_is_stopped),
+        MONITOR_TEST(test_whose_init_fails),
+        MONITOR_TEST(test_too_late),
+        MONITOR_TEST(test_too_late_to_be_seen),
+        MONITOR_TEST(test_behind_its_last_words),
+        MONITOR_TEST(test_a_turn_that_died_has_begun_none),
+        MONITOR_TEST(test_not_before_its_turn_has_been_committed),
+        MONITOR_TEST(test_ended_before),
+        MONITOR_TEST(test_ended_between_the_end_and_its_word),
+        MONITOR_TEST(test_a_turn_that_died_has_ended_none),
+        MONITOR_TEST(test_over_a_restart),
+        MONITOR_TEST(test_an_end_that_died),
+        MONITOR_TEST(test_who_begins_anew),
+        MONITOR_TEST(test_who_is_not_resumed),
+        MONITOR_TEST(test_of_a_life_that_is_over),
+        MONITOR_TEST(test_who_watched_has_ended),
+        MONITOR_TEST(test_oneself),
+        MONITOR_TEST(test_whose_type_is_quarantined),
+        MONITOR_TEST(test_refused),
+        MONITOR_TEST(test_forged),
+        MONITOR_TEST(test_a_full_queue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
