@@ -364,6 +364,8 @@ struct engine_spawn {
     const void *args;
     size_t args_size;
     uint32_t account; /* kept with it; 0: nobody's */
+    bool link;        /* it ends with its spawner, an actor */
+    bool find;        /* one of this name and type is it, if there is one */
 };
 
 /* Actors, by the control thread. spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC,

@@ -12,6 +12,7 @@
 #include "daemon/engine/actors/actor_names.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/spawn.h"
+#include "daemon/engine/asks/link.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/overflow.h"
@@ -270,13 +271,39 @@ int engine_ctx_timer_cancel(struct engine_context *ctx, uint64_t id)
     return timers_cancel(worker_of_context(ctx), id, false);
 }
 
+/* -ENOENT: nobody has the name; -EAGAIN: somebody is about to; -EEXIST: one of another type does. */
+static int engine_context_find(struct worker *w, uint32_t type, const char *name,
+                               actor_ref *ret_ref)
+{
+    actor_ref ref;
+    if (!name)
+        return -EINVAL;
+    int r = actor_names_look(w, name, &ref);
+    if (r < 0)
+        return r;
+    uint64_t key = load_relaxed(&w->engine->actors.table[actor_ref_slot(ref)].key);
+    if (actor_key_generation(key) != actor_ref_generation(ref))
+        return -EAGAIN; /* it has ended since */
+    if (actor_key_type(key) != type)
+        return -EEXIST;
+    *ret_ref = ref;
+    return 0;
+}
+
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
                      actor_ref *ret_ref)
 {
+    struct worker *w = worker_of_context(ctx);
     if (spawn->placement <= PLACE_NEAR && !spawn->name && spawn->args_size == 0 &&
-        spawn->account == 0)
+        spawn->account == 0 && !spawn->link)
         return engine_ctx_spawn_plain(ctx, type, spawn->placement, ret_ref);
-    return spawn_actor(worker_of_context(ctx), type, ctx->self, spawn, ret_ref);
+    int r = spawn->find ? engine_context_find(w, type, spawn->name, ret_ref) : -ENOENT;
+    if (r != -ENOENT)
+        return r;
+    r = spawn->link ? link_spawn(w, type, spawn, ret_ref)
+                    : spawn_actor(w, type, ctx->self, spawn, ret_ref);
+    /* somebody has taken the name since */
+    return r == -EEXIST && spawn->find ? -EAGAIN : r;
 }
 
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)

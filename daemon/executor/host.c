@@ -144,6 +144,20 @@ static bool host_options_end_in_zeros(const void *options, size_t size, size_t k
 }
 
 /* A plugin's options, of its own version of the structure, in the engine's words. */
+static bool host_spawn_is_wrong(const struct odeon_spawn_options *options)
+{
+    return options->reserved || options->link > 1 || options->find > 1 ||
+           (options->find && !options->name);
+}
+
+/* link, find, reserved: nothing of them is asked for. */
+static inline bool host_spawn_is_usual(const struct odeon_spawn_options *options)
+{
+    uint32_t words;
+    memcpy(&words, &options->link, sizeof(words));
+    return words == 0;
+}
+
 static inline int host_spawn_read(const struct odeon_spawn_options *options,
                                   struct engine_spawn *ret_spawn)
 {
@@ -162,7 +176,7 @@ static inline int host_spawn_read(const struct odeon_spawn_options *options,
         !host_options_end_in_zeros(options, options->struct_size, sizeof(*options)))
         return -EINVAL;
     if (placement >= sizeof(placements) / sizeof(placements[0]) ||
-        (options->args_size > 0 && !options->args) || (full && options->reserved))
+        (options->args_size > 0 && !options->args) || (full && host_spawn_is_wrong(options)))
         return -EINVAL;
     if (options->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
@@ -172,6 +186,8 @@ static inline int host_spawn_read(const struct odeon_spawn_options *options,
     ret_spawn->args = options->args;
     ret_spawn->args_size = options->args_size;
     ret_spawn->account = 0;
+    ret_spawn->link = full && options->link;
+    ret_spawn->find = full && options->find;
     return 0;
 }
 
@@ -209,7 +225,7 @@ static int host_spawn(struct odeon_context *ctx, uint32_t type,
                   "places of plain spawns");
     if (!options || !ret_ref || ctx->self == ODEON_NOBODY ||
         options->struct_size != sizeof(*options) || options->placement > ODEON_PLACE_HERE ||
-        options->name || options->args_size > 0 || options->place | options->reserved)
+        options->name || options->args_size > 0 || options->place || !host_spawn_is_usual(options))
         return host_spawn_otherwise(ctx, type, options, ret_ref);
     return engine_ctx_spawn_plain(host_engine_ctx(ctx), type,
                                   (enum engine_placement)options->placement, ret_ref);

@@ -388,6 +388,13 @@ static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uin
     send_item(ctx, guest, plan->out[1].row, number);
 }
 
+static void spawn_linked(struct engine_context *ctx)
+{
+    const struct engine_spawn spawn = { .link = true };
+    actor_ref child;
+    must("spawn", engine_ctx_spawn(ctx, cast_type[CAST_MORTAL], &spawn, &child));
+}
+
 static int on_item_relay(void *self, const void *message, struct engine_context *ctx)
 {
     const struct plan *plan = self;
@@ -395,6 +402,8 @@ static int on_item_relay(void *self, const void *message, struct engine_context 
     if (plan->act == ACT_SEND)
         for (uint32_t i = 0; i < plan->n; i++)
             send_item(ctx, plan->out[i].to, plan->out[i].row, item.number);
+    else if (plan->act == ACT_SPAWN_LINKED)
+        spawn_linked(ctx);
     else
         spawn_guest(ctx, plan, item.number);
     return plan->stop_at && item.number >= plan->stop_at ? ALLOCATION_DELETE : ALLOCATION_NODELETE;

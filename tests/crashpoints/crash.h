@@ -225,7 +225,8 @@ enum plan_act {
     ACT_SPAWN_FAILING,
     ACT_SPAWN_TALK,
     ACT_SPAWN_KEPT,
-    ACT_SPAWN_BRIEF
+    ACT_SPAWN_BRIEF,
+    ACT_SPAWN_LINKED /* mortals, which are sent nothing */
 };
 struct plan {
     uint32_t act, stop_at, n, reserved;

@@ -56,10 +56,31 @@ static void end_unseen(struct life *life)
     tell(life);
 }
 
+/* The parent does not keep its state: where it begins anew, its children end with recovery, else
+ * with it. */
+static void setup_linked(struct life *life)
+{
+    struct plan plan = { .act = ACT_SPAWN_LINKED, .stop_at = 2 };
+    row_expect(0, 2, 0, 0);
+    actor_ref parent = relay_make(life, 0, &plan);
+    life_quiesce(life);
+    ledger->live[CAST_RELAY]--;
+    cast_send(life->engine, parent, 0, 2);
+}
+
+static void spawn_and_end(struct life *life)
+{
+    begin_monitors(life);
+    timer_fire_due(life->engine, UINT64_MAX / 2);
+    life_run_ready(life);
+}
+
 const struct scene scenes_monitors[] = {
     { "actors are monitored", setup_monitors, NULL, begin_monitors, 1, true, NULL, false },
     { "actors that are monitored end", setup_monitored, NULL, end, 1, true, NULL, false },
     { "ends are told", setup_ended, NULL, tell, 1, true, NULL, false },
     { "monitors from beginning to end", setup_monitors, NULL, end_unseen, 1, true, NULL, false },
+    { "linked children are spawned", setup_linked, NULL, begin_monitors, 1, true, NULL, false },
+    { "linked children end", setup_linked, NULL, spawn_and_end, 1, true, NULL, false },
     { .name = NULL },
 };

@@ -145,6 +145,9 @@ static void test_refusals(void **state)
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_EACH + 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.placement = UINT32_MAX), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.reserved = 1), &queue), -EINVAL);
+    assert_int_equal(spawn(&f, OPTIONS(.link = 2), &queue), -EINVAL);
+    assert_int_equal(spawn(&f, OPTIONS(.find = 2, .name = "who"), &queue), -EINVAL);
+    assert_int_equal(spawn(&f, OPTIONS(.find = 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.args_size = 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.args = "", .args_size = ODEON_SPAWN_ARGS_MAX + 1), &queue),
                      -E2BIG);

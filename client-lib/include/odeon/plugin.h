@@ -62,7 +62,13 @@ struct odeon_spawn_options {
     const void *args;   /* copied; kept for re-initialisation after a crash */
     uint64_t args_size; /* at most 232 bytes */
     uint32_t place;     /* node or worker, as `placement` says */
-    uint32_t reserved;  /* 0 */
+    /* (ABI 2.3) 1: it ends when the actor that spawns it ends, or begins anew; not in a plugin's
+     * start */
+    uint8_t link;
+    /* (ABI 2.3) 1: if an actor of this type has the name already, that one is meant, with 0, and
+     * nothing else of these is looked at; -EAGAIN: somebody is about to have the name */
+    uint8_t find;
+    uint16_t reserved; /* 0 */
 };
 
 /* What cancels a timer; 0 is none. Never the same twice in a service's life. */

@@ -71,7 +71,7 @@ int actor_names_take(struct engine *e, const char *name, actor_ref ref)
     return (int)at;
 }
 
-int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
+int actor_names_look(struct worker *w, const char *name, actor_ref *ret_ref)
 {
     struct engine *e = w->engine;
     if (!name_is_good(name))
@@ -85,7 +85,13 @@ int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
         entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
     pthread_mutex_unlock(&e->actors.names_mutex);
     if (!exists)
-        return -ENOENT;
+        return entry ? -EAGAIN : -ENOENT;
     *ret_ref = ref;
     return 0;
+}
+
+int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
+{
+    int r = actor_names_look(w, name, ret_ref);
+    return r == -EAGAIN ? -ENOENT : r;
 }

@@ -10,6 +10,8 @@
 #include "daemon/engine/core/core.h"
 
 int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref);
+/* As that, but for -EAGAIN: the spawn of one that will have it has not been committed. */
+int actor_names_look(struct worker *w, const char *name, actor_ref *ret_ref);
 /* Gives the name to `ref`, which does not live yet. The entry's number, or -EEXIST, -ENOSPC. Under
  * names_mutex. */
 int actor_names_take(struct engine *engine, const char *name, actor_ref ref);

@@ -222,9 +222,11 @@ static bool verify_is_of_a_watch(const struct verify *v, const struct segment_ti
 {
     if (timer->watched == 0)
         return timer->end == REASON_NONE && message->type != MESSAGE_TYPE_DOWN;
-    return timer->end < REASON_N && message->type == MESSAGE_TYPE_DOWN &&
+    uint64_t size = message->type == MESSAGE_TYPE_DOWN ? sizeof(struct down) : 0;
+    return timer->end < REASON_N && timer->period_ns == 0 &&
+           (message->type == MESSAGE_TYPE_DOWN || message->type == MESSAGE_TYPE_POISON_DELETE) &&
            actor_ref_slot(timer->watched) < v->segment->header->actors_max &&
-           envelope_payload_size(message) == sizeof(struct down) && timer->period_ns == 0;
+           envelope_payload_size(message) == size;
 }
 
 /* A timer that lives, and its message. */

@@ -77,10 +77,13 @@ static void timer_fire_no_answer(struct engine *e, uint32_t timer, uint64_t key,
 /* Of a watch. */
 static void timer_fire_down(struct engine *e, uint32_t timer, uint64_t key)
 {
-    struct down *down = envelope_payload(timer_fire_copy(e, timer, key));
-    down->reason = e->segment.timers[timer].end;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    bool link = watches_is_link(&e->segment, durable);
+    struct envelope *message = timer_fire_copy(e, timer, key);
+    if (!link)
+        ((struct down *)envelope_payload(message))->reason = durable->end;
     timer_fire_commit(e, timer, 0);
-    stat_add(e->control, STAT_downs, 1);
+    stat_add(e->control, link ? STAT_links_ended : STAT_downs, 1);
 }
 
 static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, uint64_t now_ns)

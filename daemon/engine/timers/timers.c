@@ -284,14 +284,40 @@ int timers_claim(struct worker *w, uint64_t id)
     return 0;
 }
 
+void timers_give(struct worker *w, uint64_t id, actor_ref to)
+{
+    struct engine *e = w->engine;
+    uint32_t timer = (uint32_t)id;
+    struct segment_timer *durable = &e->segment.timers[timer];
+    pthread_mutex_lock(&e->timers.mutex);
+    timer_owners_remove(&e->timers.owners, durable->owner, timer);
+    durable->owner = to;
+    segment_timer_message(&e->segment, durable)->to = to;
+    timer_owners_add(&e->timers.owners, to, timer);
+    pthread_mutex_unlock(&e->timers.mutex);
+}
+
+void timers_take_back(struct worker *w, uint64_t id)
+{
+    pthread_mutex_lock(&w->engine->timers.mutex);
+    (void)timers_claim(w, id);
+    pthread_mutex_unlock(&w->engine->timers.mutex);
+}
+
+/* What nobody can cancel is neither. */
+static bool timers_is_such(const struct segment *segment, uint64_t id, bool watch)
+{
+    const struct segment_timer *timer = &segment->timers[(uint32_t)id];
+    return timers_is_there(segment, id) && (timer->watched != 0) == watch &&
+           !watches_is_link(segment, timer);
+}
+
 int timers_cancel(struct worker *w, uint64_t id, bool watch)
 {
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(e, TIMER_SETTLES);
-    bool such =
-        timers_is_there(&e->segment, id) && (e->segment.timers[(uint32_t)id].watched != 0) == watch;
-    int r = such ? timers_claim(w, id) : -ENOENT;
+    int r = timers_is_such(&e->segment, id, watch) ? timers_claim(w, id) : -ENOENT;
     pthread_mutex_unlock(&e->timers.mutex);
     if (r == 0 && !watch)
         stat_add(w, STAT_timers_cancelled, 1);

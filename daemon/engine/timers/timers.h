@@ -60,6 +60,11 @@ int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *
  * fired, been cancelled, never was, or is the other of the two; -EPERM: another actor's. */
 int timers_cancel(struct worker *w, uint64_t id, bool watch);
 
+/* Of this turn's own, a link (asks/link.h): it is that actor's from now on, and for it; or it is
+ * none. */
+void timers_give(struct worker *w, uint64_t id, actor_ref to);
+void timers_take_back(struct worker *w, uint64_t id);
+
 /* Of an actor that has ended, behind the commit that says so: its timers end soon, and its slot is
  * given back. True: it is watched, so that this is owed, behind the flush of what it has sent: */
 bool timers_leave(struct worker *w, actor_ref who);
@@ -110,7 +115,7 @@ static inline bool timers_is_of_another_life(const struct engine *engine,
                                              const struct segment_timer *timer, uint64_t owner_key)
 {
     return timer->boot != load_relaxed(&engine->segment.header->boots) &&
-           actor_key_kind(owner_key) != ACTOR_PORT &&
+           actor_key_kind(owner_key) != ACTOR_PORT && !watches_is_link(&engine->segment, timer) &&
            engine->segment.actor_types[actor_key_type(owner_key)].restart != RESTART_KEEP;
 }
 /* Within a turn: as timers_cancel(). */

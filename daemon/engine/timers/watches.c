@@ -175,8 +175,10 @@ static bool watches_has_waited(struct engine *e, uint32_t timer)
 
 bool watches_is_over(struct engine *e, uint32_t timer, uint64_t now_ns)
 {
-    enum envelope_reason reason = watches_reason(e, e->segment.timers[timer].watched);
-    if (reason == REASON_NONE) {
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    enum envelope_reason reason = watches_reason(e, durable->watched);
+    if (reason == REASON_NONE ||
+        (reason == REASON_QUARANTINED && watches_is_link(&e->segment, durable))) {
         timer_heap_move(&e->timers.heap, timer, WATCH_NEVER_NS);
         return false;
     }
@@ -222,8 +224,39 @@ static enum envelope_reason watches_recover_reason(const struct engine *e, actor
     }
 }
 
+/* A child's slot, then its link: whoever finds the second finds that the first has ended. */
+static bool watches_recover_link(struct engine *e, struct segment_timer *timer)
+{
+    enum envelope_reason reason = watches_recover_reason(e, timer->watched);
+    if (reason == REASON_NONE || reason == REASON_QUARANTINED)
+        return false;
+    struct segment_actor *child = &e->segment.actors[actor_ref_slot(timer->owner)];
+    uint64_t word = load_relaxed(&child->word);
+    if (slot_word_state(word) == ACTOR_SLOT_LIVE &&
+        slot_word_generation(word) == actor_ref_generation(timer->owner))
+        store_relaxed(&child->word, slot_word_ended(word, REASON_STOPPED));
+    crash_order();
+    timer->end = reason;
+    crash_order();
+    return true;
+}
+
+/* watches.W6: until nobody else ends, for children have children. */
+static void watches_recover_links(struct engine *e)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
+            struct segment_timer *timer = &e->segment.timers[i];
+            if (watches_is_live(timer) && watches_is_link(&e->segment, timer))
+                again |= watches_recover_link(e, timer);
+        }
+    }
+}
+
 void watches_recover(struct engine *e)
 {
+    watches_recover_links(e);
     for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
         struct segment_timer *timer = &e->segment.timers[i];
         if (!watches_is_live(timer))

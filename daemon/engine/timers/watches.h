@@ -17,6 +17,8 @@
  *     anybody had committed to send by then has left [WATCH_FLUSH].
  * watches.W5  A watch hangs at its slot, or is due, until it knows of the end (`end`); from then on
  *     it is due.
+ * watches.W6  A link outlives its child's lives. A child whose parent has ended, or begins anew,
+ *     ends in recovery, before anybody is initialised or spawned.
  */
 #pragma once
 
@@ -37,6 +39,13 @@ void watches_close(struct engine *engine);
 static inline bool watches_waits(const struct segment_timer *timer)
 {
     return timer->watched != 0 && timer->end == REASON_NONE;
+}
+/* ... or one that ends its owner with whom it watches (asks/link.h)? Under the mutex, or of one
+ * that lives. */
+static inline bool watches_is_link(const struct segment *segment, const struct segment_timer *timer)
+{
+    return timer->watched != 0 &&
+           segment_timer_message(segment, timer)->type == MESSAGE_TYPE_POISON_DELETE;
 }
 /* Why it has ended; REASON_NONE: it has not. */
 enum envelope_reason watches_reason(const struct engine *engine, actor_ref watched);
