@@ -271,7 +271,8 @@ int engine_ctx_timer_cancel(struct engine_context *ctx, uint64_t id)
     return timers_cancel(worker_of_context(ctx), id, false);
 }
 
-/* -ENOENT: nobody has the name; -EAGAIN: somebody is about to; -EEXIST: one of another type does. */
+/* -ENOENT: nobody has the name; -EAGAIN: somebody is about to; -EEXIST: one of another type
+ * has. */
 static int engine_context_find(struct worker *w, uint32_t type, const char *name,
                                actor_ref *ret_ref)
 {

@@ -385,6 +385,18 @@ static void start_log_types_missing(const struct executor *executor)
                         view.live, view.name, view.plugin);
 }
 
+/* What an executor before has left, and does not keep its state: whoever wonders where that went
+ * finds it here. */
+static void start_log_types_anew(const struct executor *executor)
+{
+    struct engine_actor_type_view view;
+
+    for (uint32_t id = 1; engine_actor_type_get(executor->engine, id, &view) == 0; id++)
+        if (view.loaded && view.live > 0 && view.restart == RESTART_INIT)
+            log_notice("%" PRIu64 " actors of type %s begin anew: their states are not kept",
+                       view.live, view.name);
+}
+
 /* What follows from the machine when nobody says it must be the same for the segment's later
  * executors, whatever becomes of the machine and of the other settings. */
 static void start_report_ready(struct executor *executor)
@@ -427,6 +439,7 @@ static void start_plugins(struct executor *executor)
     int r;
 
     start_log_types_missing(executor);
+    start_log_types_anew(executor);
     executor_publish_step(executor, START_LOADED, uv_hrtime());
     /* before anything can fail: what a fault is told by is learned here */
     executor_publish_plugins(executor);

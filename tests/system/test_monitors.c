@@ -73,6 +73,7 @@ static void test_over_kills(void **state)
     uint64_t anew = 0;
 
     (void)state;
+    (void)spawn(client, "ends_plain", NULL, NULL, 0);
     post(watcher, odeon_message_of(ends_start), &start, sizeof(start));
     for (uint64_t number = 1; number <= ENDS; number++) {
         struct ends_heard heard = next_heard();
@@ -92,6 +93,7 @@ static void test_over_kills(void **state)
     }
     print_message("%llu of %d began anew\n", (unsigned long long)anew, ENDS);
     assert_true(service_figure(&service, "downs") >= ENDS / 2);
+    assert_true(service_log_has(&service, "actors of type ends_plain begin anew"));
 }
 
 /* A process of its own opens a port, says whose it is, and waits to be killed. */
