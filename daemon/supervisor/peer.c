@@ -20,20 +20,26 @@
 #define SO_PASSRIGHTS 83
 #endif
 
+enum { GROUPS_FEW = 32 }; /* supplementary ones, as most users have them */
+
 static int peer_read_groups(struct peer *peer, int socket)
 {
-    socklen_t size = 0;
+    gid_t few[GROUPS_FEW];
+    socklen_t size = sizeof(few);
+    bool fit = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, few, &size) == 0;
 
     /* The kernel says how much there is when the room is too small; a peer's groups do not
      * change. */
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0)
-        return 0;
-    if (errno != ERANGE)
+    if (!fit && errno != ERANGE)
         return -errno;
+    if (size == 0)
+        return 0;
     peer->groups = malloc(size);
     if (!peer->groups)
         return -ENOMEM;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, peer->groups, &size) < 0)
+    if (fit)
+        memcpy(peer->groups, few, size);
+    else if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, peer->groups, &size) < 0)
         return -errno;
     peer->n_groups = size / sizeof(peer->groups[0]);
     return 0;
