@@ -12,6 +12,7 @@ foreach(module settings topology plugin_check message_object host rate control)
     set_tests_properties(unit/executor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 
+target_link_options(test_executor_plugin_check PRIVATE -Wl,--wrap=process_vm_readv)
 target_compile_definitions(test_executor_topology PRIVATE
     MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +20,25 @@
 #include "daemon/executor/plugin_check.h"
 #include "daemon/executor/plugin_descriptor.h"
 #include "proto/bounds.h"
+
+/* What a sandbox says that forbids the call, or an emulator that has none; 0: the kernel's word. */
+static int reading_fails_with;
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+                                const struct iovec *from, unsigned long n_from,
+                                unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+                                const struct iovec *from, unsigned long n_from,
+                                unsigned long flags);
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+                                const struct iovec *from, unsigned long n_from, unsigned long flags)
+{
+    if (reading_fails_with == 0)
+        return __real_process_vm_readv(pid, to, n_to, from, n_from, flags);
+    errno = reading_fails_with;
+    return -1;
+}
 
 /* The least file that is let through, to be spoilt by one field a test. */
 struct image {
@@ -392,6 +412,22 @@ static void test_sizes_beyond_memory(void **state)
     munmap(memory, 2 * page);
 }
 
+static void test_where_reading_is_forbidden(void **state)
+{
+    const int errors[] = { ENOSYS, EPERM };
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        assert_int_equal(reset(state), 0);
+        reading_fails_with = errors[i];
+        test_good_descriptor(state);
+        assert_int_equal(reset(state), 0);
+        test_sizes(state);
+        assert_int_equal(reset(state), 0);
+        test_sizes_beyond_memory(state);
+    }
+    reading_fails_with = 0;
+}
+
 static void test_spawn_arguments(void **state)
 {
     static char longest[ODEON_FIELDS_MAX + 2];
@@ -557,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup(test_shorter_structs, reset),
         cmocka_unit_test_setup(test_sizes, reset),
         cmocka_unit_test_setup(test_sizes_beyond_memory, reset),
+        cmocka_unit_test(test_where_reading_is_forbidden),
         cmocka_unit_test_setup(test_spawn_arguments, reset),
         cmocka_unit_test_setup(test_spawn_arguments_are_laid_out, reset),
         cmocka_unit_test_setup(test_names, reset),
