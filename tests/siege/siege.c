@@ -30,6 +30,7 @@
 #include "tests/siege/pairs.h"
 #include "tests/siege/root.h"
 #include "tests/siege/usage.h"
+#include "tests/system/loop_watch.h"
 #include "tests/system/memory_group.h"
 #include "tests/system/probe.h"
 
@@ -47,6 +48,8 @@ static struct honest *honest;
 static struct root root;
 static odeon_ref kept[KEPT_MAX];
 static unsigned n_kept;
+
+static struct loop_watch odeond_loop, control_loop;
 
 static const char *without = "", *only = ""; /* names of attacks, between commas */
 
@@ -389,6 +392,25 @@ static void expect_no_waits(uint64_t waits_before)
     odeon_client_disconnect(client);
 }
 
+static void begin_watching(void)
+{
+    loop_watch_begin(&odeond_loop, service.pid);
+    loop_watch_begin(&control_loop, service_executor(&service));
+}
+
+/* Writing is the log's, a file: what its disk takes is told, and judged by nobody. */
+static void expect_no_loop_stood(void)
+{
+    loop_watch_end(&odeond_loop);
+    loop_watch_end(&control_loop);
+    printf("# bench=siege_loops odeond_looks=%u blocked=%u writing=%u last=%ld control_looks=%u "
+           "blocked=%u writing=%u last=%ld\n",
+           odeond_loop.looks, odeond_loop.blocked, odeond_loop.writing, odeond_loop.last,
+           control_loop.looks, control_loop.blocked, control_loop.writing, control_loop.last);
+    fflush(stdout);
+    assert_int_equal(odeond_loop.blocked + control_loop.blocked, 0);
+}
+
 /* The median of the siege's p99 to that beside burners. */
 static double compare(const struct base_line *before)
 {
@@ -427,12 +449,14 @@ static void test_siege(void **state)
     root_round(&root);
     before = base_line_take(&service);
     waits = service_figure(&service, "control_waits");
+    begin_watching();
     ratio = compare(&before);
     print_besiegers();
     printf("# bench=siege_answered root_requests=%llu kicked=%llu numbers=%llu\n",
            (unsigned long long)root.requests, (unsigned long long)root.kicked,
            (unsigned long long)atomic_load(&honest->numbers));
     expect_no_waits(waits);
+    expect_no_loop_stood();
     (void)root_stop_actors(&root, kept, n_kept);
     root_use_queues(&root);
     base_line_expect(&service, &before);

@@ -3,7 +3,6 @@
  * waits for it, and nobody else does. Judged by the system calls in which odeond's one thread is
  * seen to wait, and by answers. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/system/loop_watch.h"
 #include "tests/system/manager.h"
 #include "tests/system/probe.h"
 
@@ -27,7 +26,6 @@ enum {
     ASKS = 50,
     WAVES = 3,
     CHILDREN = 40,
-    BLOCKED_MAX = 20,
     KEPT = 4 /* registry, segment, stats, plugin */
 };
 
@@ -52,65 +50,24 @@ static void *open_port(void *userdata)
     return NULL;
 }
 
-/* In which system calls odeond is seen, until the end. */
-struct watch {
-    pthread_t thread;
-    struct manager *manager;
-    char path[64];
-    atomic_bool ends;
-    unsigned looks, blocked;
-};
-
-/* Other than for events. */
-static bool waits_elsewhere(const char *text)
+/* The test has failed, and is to end. */
+static void let_it_end(void *manager)
 {
-    long number;
-
-    if (sscanf(text, "%ld", &number) != 1)
-        return false;
-#ifdef SYS_poll
-    if (number == SYS_poll)
-        return true;
-#endif
-    return number == SYS_ppoll || number == SYS_sendmsg || number == SYS_write;
+    manager_set_deaf(manager, false);
 }
 
-static void *watch_run(void *userdata)
+static void watch_begin(struct loop_watch *watch, struct manager *manager)
 {
-    struct watch *watch = userdata;
-    char text[128];
-
-    for (bool ends = false; !ends; pause_briefly()) {
-        int fd = open(watch->path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-        ends = atomic_load(&watch->ends);
-        if (n > 0) {
-            text[n] = '\0';
-            watch->looks++;
-            watch->blocked += waits_elsewhere(text);
-        }
-        if (watch->blocked == BLOCKED_MAX) /* the test has failed, and is to end */
-            manager_set_deaf(watch->manager, false);
-        if (fd >= 0)
-            close(fd);
-    }
-    return NULL;
+    *watch = (struct loop_watch){ .on_often = let_it_end, .userdata = manager };
+    loop_watch_begin(watch, manager_pid(manager));
 }
 
-static void watch_begin(struct watch *watch, struct manager *manager)
+static void watch_end(struct loop_watch *watch)
 {
-    *watch = (struct watch){ .manager = manager };
-    snprintf(watch->path, sizeof(watch->path), "/proc/%d/syscall", (int)manager_pid(manager));
-    assert_int_equal(pthread_create(&watch->thread, NULL, watch_run, watch), 0);
-}
-
-static void watch_end(struct watch *watch)
-{
-    atomic_store(&watch->ends, true);
-    pthread_join(watch->thread, NULL);
-    print_message("check=deaf looks=%u blocked=%u\n", watch->looks, watch->blocked);
-    assert_int_equal(watch->blocked, 0);
+    loop_watch_end(watch);
+    print_message("check=deaf looks=%u blocked=%u\n", watch->looks,
+                  watch->blocked + watch->writing);
+    assert_int_equal(watch->blocked + watch->writing, 0);
 }
 
 static void ask_often(struct odeon_client *client)
@@ -154,7 +111,7 @@ static void test_one_waits_others_are_answered(void **state)
     struct odeon_delivery delivery;
     odeon_ref echo = spawn(other, "probe_echo", NULL, NULL, 0);
     uint32_t number = message_id(other, odeon_message_of(probe_number));
-    struct watch watch;
+    struct loop_watch watch;
 
     (void)state;
     manager_set_deaf(manager, true);
@@ -204,7 +161,7 @@ static void test_many_who_leave_meanwhile(void **state)
     struct odeon_client *other = service_connect(manager_service(manager), "other");
     struct odeon_port *port = NULL;
     pid_t children[CHILDREN];
-    struct watch watch;
+    struct loop_watch watch;
 
     (void)state;
     manager_set_deaf(manager, true);
