@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history checker: pairs in a hash table, the fate of each number in two bits (history.H1 to
- * history.H5). */
+ * history.H5); the rest is turns.c's. */
 #include "tests/history/history.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/history/turns.h"
+#include "tests/history/verdict.h"
 
 enum fate { FATE_NONE, FATE_RUN, FATE_REFUSED, FATE_DROPPED };
 enum {
@@ -29,48 +32,21 @@ struct history {
     struct pair *pairs; /* open addressing; a power of two */
     uint64_t capacity;
     uint64_t drops;
+    struct turns *turns;
     struct history_verdict so_far;
 };
-
-static const char *const names[HISTORY_WRONG_N] = {
-    [HISTORY_LOST] = "lost",
-    [HISTORY_DOUBLED] = "doubled",
-    [HISTORY_REORDERED] = "reordered",
-    [HISTORY_PHANTOM] = "phantom",
-    [HISTORY_CONTRADICTED] = "contradicted",
-    [HISTORY_MISMARKED] = "mismarked",
-    [HISTORY_MISNUMBERED] = "misnumbered",
-    [HISTORY_UNBALANCED] = "unbalanced",
-    [HISTORY_DAMAGED] = "damaged",
-};
-
-const char *history_wrong_name(enum history_wrong wrong)
-{
-    return names[wrong];
-}
-
-static void *memory(void *old, size_t n, size_t size)
-{
-    void *new = reallocarray(old, n, size);
-    if (!new)
-        abort();
-    return new;
-}
 
 static void __attribute__((format(printf, 4, 5)))
 found(struct history_verdict *verdict, enum history_wrong wrong, const struct pair *pair,
       const char *format, ...)
 {
-    verdict->wrong[wrong]++;
-    if (verdict->first[0])
-        return;
-    int n = snprintf(verdict->first, sizeof(verdict->first), "%s: ", names[wrong]);
-    if (pair)
-        n += snprintf(verdict->first + n, sizeof(verdict->first) - (size_t)n,
-                      "from %" PRIx64 " to %" PRIx64 ": ", pair->sender, pair->receiver);
+    char who[64] = "";
     va_list args;
+    if (pair)
+        snprintf(who, sizeof(who), "from %" PRIx64 " to %" PRIx64 ": ", pair->sender,
+                 pair->receiver);
     va_start(args, format);
-    vsnprintf(verdict->first + n, sizeof(verdict->first) - (size_t)n, format, args);
+    verdict_found_va(verdict, wrong, who, format, args);
     va_end(args);
 }
 
@@ -92,7 +68,7 @@ static struct pair *pair_slot(struct pair *pairs, uint64_t capacity, uint64_t se
 static void pairs_grow(struct history *history)
 {
     uint64_t capacity = history->capacity ? history->capacity * 2 : 64;
-    struct pair *pairs = memory(NULL, capacity, sizeof(*pairs));
+    struct pair *pairs = history_memory(NULL, capacity, sizeof(*pairs));
     memset(pairs, 0, capacity * sizeof(*pairs));
     for (uint64_t i = 0; i < history->capacity; i++) {
         const struct pair *pair = &history->pairs[i];
@@ -133,7 +109,7 @@ static void fate_set(struct pair *pair, uint64_t number, enum fate fate)
     uint64_t at = number - 1, word = at / FATES_A_WORD;
     if (word >= pair->words) {
         uint64_t words = (word + 8) * 3 / 2;
-        pair->fates = memory(pair->fates, words, sizeof(*pair->fates));
+        pair->fates = history_memory(pair->fates, words, sizeof(*pair->fates));
         memset(pair->fates + pair->words, 0, (words - pair->words) * sizeof(*pair->fates));
         pair->words = words;
     }
@@ -224,6 +200,10 @@ void history_add(struct history *history, const struct history_record *record)
         history->drops += record->sequence;
         return;
     }
+    if (record->kind >= HISTORY_TURN) {
+        turns_add(history->turns, record, &history->so_far);
+        return;
+    }
     struct pair *pair = pair_of(history, record);
     if (record->sequence == 0 || record->sequence > highest(pair) + JUMP_MAX) {
         found(&history->so_far, HISTORY_DAMAGED, pair,
@@ -251,7 +231,8 @@ void history_add(struct history *history, const struct history_record *record)
         note_not_run(history, pair, record->sequence, FATE_DROPPED);
         break;
     default:
-        found(&history->so_far, HISTORY_DAMAGED, pair, "a record of kind %u", record->kind);
+        found(&history->so_far, HISTORY_DAMAGED, pair, "a record of kind %u, number %" PRIu64,
+              record->kind, record->sequence);
         break;
     }
 }
@@ -281,8 +262,9 @@ static uint64_t pair_judge(const struct pair *pair, struct history_verdict *verd
     return missing;
 }
 
-bool history_judge(const struct history *history, struct history_verdict *ret_verdict)
+bool history_judge(struct history *history, struct history_verdict *ret_verdict)
 {
+    turns_settle(history->turns, &history->so_far);
     struct history_verdict verdict = history->so_far;
     const struct pair *first = NULL;
     uint64_t missing = 0, number = 0;
@@ -309,6 +291,7 @@ bool history_judge(const struct history *history, struct history_verdict *ret_ve
         verdict.wrong[HISTORY_UNBALANCED] = history->drops - missing;
     }
     verdict.dropped += missing < history->drops ? missing : history->drops;
+    turns_judge(history->turns, &verdict);
     *ret_verdict = verdict;
     return verdict.first[0] == '\0';
 }
@@ -318,23 +301,10 @@ bool history_is_right(const struct history *history)
     return history->so_far.first[0] == '\0';
 }
 
-void history_print(const struct history_verdict *verdict, FILE *to)
-{
-    fprintf(to,
-            "history=%s pairs=%" PRIu64 " sent=%" PRIu64 " run=%" PRIu64 " refused=%" PRIu64
-            " dropped=%" PRIu64 " redelivered=%" PRIu64 " in_doubt=%" PRIu64,
-            verdict->first[0] ? "WRONG" : "ok", verdict->pairs, verdict->sent, verdict->run,
-            verdict->refused, verdict->dropped, verdict->redelivered, verdict->in_doubt);
-    for (int i = 0; i < HISTORY_WRONG_N; i++)
-        if (verdict->wrong[i])
-            fprintf(to, " %s=%" PRIu64, names[i], verdict->wrong[i]);
-    fprintf(to, "%s%s\n", verdict->first[0] ? " " : "", verdict->first);
-}
-
 struct history *history_new(void)
 {
-    struct history *history = memory(NULL, 1, sizeof(*history));
-    *history = (struct history){ .capacity = 0 };
+    struct history *history = history_memory(NULL, 1, sizeof(*history));
+    *history = (struct history){ .turns = turns_new() };
     return history;
 }
 
@@ -342,8 +312,10 @@ struct history *history_free(struct history *history)
 {
     for (uint64_t i = 0; history && i < history->capacity; i++)
         free(history->pairs[i].fates);
-    if (history)
+    if (history) {
         free(history->pairs);
+        turns_free(history->turns);
+    }
     free(history);
     return NULL;
 }

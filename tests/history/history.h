@@ -19,6 +19,18 @@
  *   history.H5  `attempt` (faults of earlier runs) is above 0 only with the mark, and does not
  *       fall.
  *
+ * Actors note, besides, what they have been promised: timers that they arm, and outcomes of their
+ * questions. Each sort is numbered from 1, without gaps, as it was armed or asked. Records of one
+ * actor must come as they happened.
+ *   history.H6  An actor numbers its turns in a state that is kept: each is one more than the last.
+ *       A turn that begins once more was not committed, which is the mark's to say, and what it had
+ *       noted has not happened.
+ *   history.H7  A timer that comes once does so once, and not early, or it was cancelled and does
+ *       not come. A question has one outcome, or was withdrawn and has none.
+ *   history.H8  A periodic timer comes, or misses, once in each period, until it is cancelled: what
+ *       has come and what was missed are together never more than the periods that have passed.
+ *   history.H9  What an actor has been promised ends with it; of one that lives, all must come.
+ *
  * A checker, and a log, belong to one thread at a time. */
 #pragma once
 
@@ -33,20 +45,43 @@ enum history_kind {
     HISTORY_REFUSED,   /* the sender was told that it is not run */
     HISTORY_DROPPED,   /* this one was dropped, as its policy says */
     HISTORY_DROPS,     /* so many (`sequence`) were dropped, whichever; of any pair */
+
+    /* From here on: what an actor, `sender`, notes of itself; `at_ns` is the time. */
+    HISTORY_TURN = 32,   /* a turn of this number begins */
+    HISTORY_ENDED,       /* the actor ends with this turn */
+    HISTORY_ARMED,       /* a timer, to come once, `span_us` from `at_ns`, or a little later */
+    HISTORY_ARMED_EVERY, /* ... for ever, each `span_us` */
+    HISTORY_FIRED,       /* it has come; `missed`: so many times went by before it */
+    HISTORY_CANCELLED,   /* it is not to come, said the service */
+    HISTORY_TIMER_GONE,  /* there is none to be cancelled, said the service */
+    HISTORY_ASKED,       /* a question, with `span_us` to its deadline */
+    HISTORY_ANSWERED,    /* ... and its outcome is an answer */
+    HISTORY_EXPIRED,     /* ... is that its deadline is over */
+    HISTORY_UNANSWERED,  /* ... is that there will be no answer, for another reason */
+    HISTORY_WITHDRAWN,   /* no outcome is to come, said the service */
+    HISTORY_ASK_GONE,    /* there is none to be withdrawn, said the service */
 };
 
 struct history_record {
-    uint64_t sender, receiver;
+    uint64_t sender;
+    union {
+        uint64_t receiver;
+        uint64_t at_ns;
+    };
     uint64_t sequence;
     uint8_t kind; /* enum history_kind */
     uint8_t redelivered;
     uint16_t lane;
-    uint32_t attempt;
+    union {
+        uint32_t attempt;
+        uint32_t span_us;
+        uint32_t missed;
+    };
 };
 
 enum history_wrong {
-    HISTORY_LOST,         /* accepted, without a fate */
-    HISTORY_DOUBLED,      /* run twice, without a mark that allows it */
+    HISTORY_LOST,         /* accepted, or promised, without a fate */
+    HISTORY_DOUBLED,      /* run twice, without a mark that allows it; come twice */
     HISTORY_REORDERED,    /* run behind a later one */
     HISTORY_PHANTOM,      /* run, and never sent; or in doubt, and not a prefix */
     HISTORY_CONTRADICTED, /* two fates */
@@ -54,12 +89,20 @@ enum history_wrong {
     HISTORY_MISNUMBERED,  /* its sender's numbers do not ascend */
     HISTORY_UNBALANCED,   /* more drops counted than numbers missing */
     HISTORY_DAMAGED,      /* no record, or a log that was too small */
+    HISTORY_REVOKED,      /* it has come, and had been cancelled or withdrawn */
+    HISTORY_EARLY,        /* it has come before its time */
     HISTORY_WRONG_N,
 };
 
 struct history_verdict {
     uint64_t records, pairs, sent, run, refused, dropped, redelivered;
-    uint64_t in_doubt;               /* begun, not known to be accepted, and there */
+    uint64_t in_doubt;          /* begun, not known to be accepted, and there */
+    uint64_t actors;            /* that have noted something of themselves */
+    uint64_t turns, turns_void; /* that were committed; attempts that were not */
+    uint64_t armed, fired, missed, cancelled;
+    uint64_t behind; /* of a periodic timer, behind its cancel, and sent before */
+    uint64_t asked, answered, unanswered, withdrawn;
+    uint64_t ended;                  /* timers and questions that ended with their actors */
     uint64_t wrong[HISTORY_WRONG_N]; /* how often */
     char first[200];                 /* what was wrong first, in words */
 };
@@ -73,11 +116,9 @@ struct history *history_free(struct history *history);
 void history_add(struct history *history, const struct history_record *record);
 /* Nothing wrong has come up so far; what is missing is known at the end only. */
 bool history_is_right(const struct history *history);
-/* The verdict over all that was added; more may follow.  True: all is as it must be. */
-bool history_judge(const struct history *history, struct history_verdict *ret_verdict);
-const char *history_wrong_name(enum history_wrong wrong);
-/* one line, `history=ok …` or `history=WRONG …` */
-void history_print(const struct history_verdict *verdict, FILE *to);
+/* The verdict over all that was added; more may follow. The turns that actors have noted last are
+ * taken for committed. True: all is as it must be. */
+bool history_judge(struct history *history, struct history_verdict *ret_verdict);
 
 static inline void history_note(struct history *history, enum history_kind kind, uint64_t sender,
                                 uint64_t receiver, uint64_t sequence)
@@ -87,6 +128,12 @@ static inline void history_note(struct history *history, enum history_kind kind,
                                                    .sequence = sequence,
                                                    .kind = (uint8_t)kind });
 }
+
+/* ---- verdict.c ---- */
+
+const char *history_wrong_name(enum history_wrong wrong);
+/* one line, `history=ok …` or `history=WRONG …` */
+void history_print(const struct history_verdict *verdict, FILE *to);
 
 /* ---- log.c ---- */
 

@@ -38,6 +38,7 @@ void seeded_at_port_attached(struct worker *w, struct port *port, uint64_t tail)
 void seeded_at_port_direct(struct segment_queue *queue, uint64_t bytes);
 void seeded_at_letters_kept(struct segment_queue *queue, unsigned active);
 void seeded_at_timer_fires(struct segment_timer *timer, uint64_t next_ns);
+void seeded_at_timer_recovered(struct segment_timer *timer);
 void seeded_at_recovery_begins(struct engine *e, struct engine_recovery *report);
 void seeded_at_recovery_flush(struct worker *w);
 
@@ -59,6 +60,7 @@ bool seeded_skips_timer_redo(void);
 bool seeded_skips_timer_undo(void);
 bool seeded_skips_claim_void(void);
 bool seeded_skips_watches_look(void);
+bool seeded_skips_timer_ended(void);
 
 /* True: *ret is taken, and the right value is not asked for. */
 bool seeded_value_journal_entry(uint32_t *ret);
@@ -70,3 +72,4 @@ bool seeded_value_is_urgent(int *ret);
 bool seeded_value_park_look(int *ret);
 bool seeded_value_step_done(int *ret);
 bool seeded_value_flush_rest(uint32_t *ret);
+bool seeded_value_ask_taken(int *ret, struct worker *w, uint64_t token);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong recoveries, and sweeps of the dead letters, and timers, that cannot be recovered. */
+/* Wrong recoveries, and sweeps of the dead letters that cannot be recovered. */
 #include "daemon/engine/recovery/recover.h"
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/segment/queue.h"
-#include "daemon/engine/timers/timers.h"
 #include "tests/seeded/hooks.h"
 #include "tests/seeded/seeds.h"
 
@@ -69,28 +68,6 @@ void seeded_at_letters_kept(struct segment_queue *queue, unsigned active)
 bool seeded_skips_letters_redo(void)
 {
     return SEEDED(letters_redo);
-}
-
-void seeded_at_timer_fires(struct segment_timer *timer, uint64_t next_ns)
-{
-    if (SEEDED(timer_early) && next_ns == 0)
-        store_relaxed(&timer->word, timer_word_ended(load_relaxed(&timer->word)));
-    crash_order();
-}
-
-bool seeded_skips_timer_redo(void)
-{
-    return SEEDED(timer_no_redo);
-}
-
-bool seeded_skips_timer_undo(void)
-{
-    return SEEDED(timer_no_undo);
-}
-
-bool seeded_skips_claim_void(void)
-{
-    return SEEDED(claim_kept);
 }
 
 bool seeded_skips_watches_look(void)

@@ -25,6 +25,12 @@
     SEED(newest_first, "two records of a run change places")                                       \
     SEED(silent_refusal, "a client is not told of a refusal")                                      \
     SEED(unmarked, "recovery does not mark what is run again")                                     \
+    SEED(timer_stays, "a timer that has fired is not ended in the table")                          \
+    SEED(timer_gone, "recovery ends timers that are armed")                                        \
+    SEED(timer_behind, "recovery sets periodic timers back by a period")                           \
+    SEED(cancel_gone, "recovery takes committed cancels and withdrawals back")                     \
+    SEED(ask_stays, "an outcome does not end its question")                                        \
+    SEED(outcome_gone, "an outcome is taken, and no handler sees it")                              \
     /* At a crash: */                                                                              \
     SEED(publish_first, "a length is published before the bytes below it are copied")              \
     SEED(arm_first, "the journal is armed before the copy")                                        \

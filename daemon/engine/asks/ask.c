@@ -6,6 +6,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/asks/answer.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -112,7 +113,8 @@ static int ask_claim(struct worker *w, uint64_t token)
 
 int ask_take(struct worker *w, const struct envelope *answer)
 {
-    return ask_claim(w, envelope_correlation(answer));
+    uint64_t token = envelope_correlation(answer);
+    return VALUE(ask_taken, ask_claim(w, token), w, token);
 }
 
 int ask_cancel(struct worker *w, uint64_t token)

@@ -47,6 +47,7 @@ enum inject_point {
     INJECT_run_copied = INJECT_none,
     INJECT_spawn_slot = INJECT_none,
     INJECT_timer_fires = INJECT_handler,
+    INJECT_timer_recovered = INJECT_none,
 };
 
 extern _Atomic int64_t inject_countdown[INJECT_N];

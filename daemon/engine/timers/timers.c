@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/base/reserve.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/timers/timer_heap.h"
@@ -131,7 +132,7 @@ void timers_end(struct engine *e, uint32_t timer)
     struct timers *t = &e->timers;
     struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t ended = timer_word_ended(load_relaxed(&durable->word));
-    store_relaxed(&durable->word, ended);
+    STEP(timer_ended, store_relaxed(&durable->word, ended));
     crash_order(); /* timers.TM5 */
     timer_heap_remove(&t->heap, timer);
     timer_stock_put(&t->places[durable->class], durable->place);
