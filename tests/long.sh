@@ -35,6 +35,7 @@ run_all()
     done <<'LINES'
 scheduler|tests/long.sh --seconds 600
 kills|tests/long.sh --seconds 300 --kill
+promises|build/release/tests/stress/promises --kills 1000
 stuck|env ODEON_TEST_STRICT=1 build/release/tests/system/test_system_stuck
 crash points|tests/crashpoints.sh
 simulation|tests/simulate.sh --seconds 600

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mayflies: they end soon, with a timer armed and a question asked that they will not see the end
+ * of. They lie in the queue of the scribe that has made them, and note in its log. */
+#include <errno.h>
+#include <odeon/plugin.h>
+
+#include "tests/stress/scribe.h"
+#include "tests/stress/scribe_log.h"
+
+ODEON_STATE(mayfly, {
+    struct scribe_log log;
+    uint64_t number, token;
+});
+
+ODEON_INIT(mayfly, struct scribe_args)
+{
+    scribe_log_init(&self->log, args->index, args->path);
+    return 0;
+}
+
+static void arm(struct mayfly_state *self, struct odeon_context *ctx, enum scribe_due_what what,
+                uint32_t delay_us)
+{
+    uint64_t number = scribe_note_armed(&self->log, ctx, HISTORY_ARMED, delay_us);
+
+    if (odeon_send_after(ctx, NULL, delay_us * UINT64_C(1000), odeon_self(ctx, mayfly), scribe_due,
+                         .number = number, .what = what) < 0)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+}
+
+ODEON_RECEIVE(mayfly, mayfly_begin)
+{
+    scribe_note_turn(&self->log, ctx);
+    arm(self, ctx, SCRIBE_END, (uint32_t)(msg->seed * 5));
+    arm(self, ctx, SCRIBE_TICK, (uint32_t)(msg->seed * 7));
+    arm(self, ctx, SCRIBE_TICK, 3600u * 1000000);
+    self->number = scribe_note_asked(&self->log, ctx, 3600u * 1000000);
+    if (odeon_ask_any(ctx, &self->token, 3600 * ODEON_SECOND_NS, msg->scribe, scribe_question,
+                      .number = self->number,
+                      .how = msg->seed % 2 ? SCRIBE_LATER : SCRIBE_NEVER) < 0)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    return ODEON_NODELETE;
+}
+
+/* It says nothing. */
+ODEON_RECEIVE(mayfly, scribe_question)
+{
+    scribe_note_turn(&self->log, ctx);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(mayfly, scribe_answer)
+{
+    scribe_note_turn(&self->log, ctx);
+    if (odeon_answer_token(ctx) != self->token || msg->number != self->number)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    scribe_note(&self->log, ctx, HISTORY_ANSWERED, msg->number, 0);
+    return ODEON_NODELETE;
+}
+
+/* Within the hour there is none. */
+ODEON_RECEIVE(mayfly, odeon_no_answer)
+{
+    scribe_note_turn(&self->log, ctx);
+    scribe_note_wrong(&self->log, ctx, __LINE__);
+    scribe_note(&self->log, ctx, scribe_outcome_of(msg->reason), self->number, 0);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(mayfly, scribe_due)
+{
+    scribe_note_turn(&self->log, ctx);
+    scribe_note(&self->log, ctx, HISTORY_FIRED, msg->number, odeon_timer_missed(ctx));
+    if (msg->what != SCRIBE_END)
+        return ODEON_NODELETE;
+    scribe_note(&self->log, ctx, HISTORY_ENDED, 0, 0);
+    return ODEON_DELETE;
+}
+
+ODEON_HANDLERS(mayfly, ODEON_ON(mayfly, mayfly_begin), ODEON_ON(mayfly, scribe_question),
+               ODEON_ON(mayfly, scribe_answer), ODEON_ON(mayfly, odeon_no_answer),
+               ODEON_ON(mayfly, scribe_due));
+ODEON_ACTOR_TYPE(mayfly, ODEON_POLICY(ODEON_RESTART_KEEP));

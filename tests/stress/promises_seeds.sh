@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The proof of the torture of promises: executors with one deliberate bug each
+# (tests/seeded/seeds.h) must be found broken, by the history, and by its name.
+#
+#   promises_seeds.sh BUILD_DIR [SEED=NAME...]
+#
+# Each is given eight chances of 40 kills, of which a machine that has time needs one or two.
+set -u
+build=$(realpath -e "$1") || exit 2
+shift
+[ $# -gt 0 ] || set -- timer_stays=doubled timer_gone=lost timer_behind=doubled \
+    cancel_gone=revoked ask_stays=doubled outcome_gone=lost
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+survived=0
+for pair in "$@"; do
+    seed=${pair%=*} name=${pair#*=} found=
+    for try in 1 2 3 4 5 6 7 8; do
+        ODEON_SEED=$seed timeout 1200 "$build/tests/stress/promises" --kills 40 --patience 20 \
+            --executor "$build/tests/stress/executor-seeded" >"$log" 2>/dev/null
+        rc=$?
+        if [ $rc = 1 ] && grep -q "^# history=WRONG .* $name=[1-9]" "$log"; then
+            found=$(grep -m1 -o " $name=[1-9].*" "$log")
+            break
+        elif [ $rc -gt 1 ]; then
+            echo "# $seed: the torture could not run (exit $rc)"
+            cat "$log"
+        fi
+    done
+    if [ -n "$found" ]; then
+        echo "ok - $seed is found at try $try:$found"
+    else
+        echo "not ok - $seed survived"
+        cat "$log"
+        survived=$((survived + 1))
+    fi
+done
+exit $((survived != 0))

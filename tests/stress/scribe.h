@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actors of the torture of promises: scribes, which arm timers, cancel them, ask each other,
+ * answer at once, later or never, pass questions on, take them back, have mayflies, and write all
+ * of it down in logs of histories (tests/history); and mayflies, which end with timers armed and
+ * questions asked.
+ *
+ * A scribe acts by what it draws, whenever something comes. Clients post numbers to it and ask it.
+ */
+#ifndef SCRIBE_H
+#define SCRIBE_H
+
+#include <odeon/ask.h>
+#include <odeon/message.h>
+
+enum { SCRIBES = 8 };
+/* In a history's records: scribes are 1 to SCRIBES, clients these, mayflies have their scribe in
+ * the lowest byte. */
+enum { SCRIBE_CLIENTS = 0x80 };
+
+/* What becomes of a question. */
+enum scribe_how {
+    SCRIBE_AT_ONCE, /* it is answered */
+    SCRIBE_LATER,   /* ... in another turn */
+    SCRIBE_TWICE,   /* ... and in another turn once more */
+    SCRIBE_LATE,    /* ... at about the deadline */
+    SCRIBE_NEVER,   /* not at all */
+    SCRIBE_DEAF,    /* it is of a type that nobody takes */
+    SCRIBE_MAYFLY,  /* it is for one that says nothing, and ends */
+    SCRIBE_HOWS
+};
+
+enum scribe_due_what {
+    SCRIBE_STEP,   /* acts, and arms the next one */
+    SCRIBE_TICK,   /* may be cancelled */
+    SCRIBE_PERIOD, /* comes again and again, until it is cancelled */
+    SCRIBE_END,    /* a mayfly's */
+};
+
+/* Of a client, numbered for each pair. */
+ODEON_MESSAGE(scribe_post, 1, { uint64_t client, number; });
+/* `hops`: so often it is passed on before it is answered. */
+ODEON_MESSAGE(scribe_question, 1, {
+    uint64_t number;
+    uint32_t how, hops;
+});
+ODEON_MESSAGE(scribe_unwanted, 1, { uint64_t number; });
+ODEON_MESSAGE(scribe_answer, 1, { uint64_t number; });
+/* A scribe's own, sent by timers. */
+ODEON_MESSAGE(scribe_due, 1, {
+    uint64_t number;
+    uint32_t what, reserved;
+});
+ODEON_MESSAGE(scribe_owed, 1, { uint64_t timer, number, promise[3]; });
+/* Who the others are; it begins. */
+ODEON_MESSAGE(scribe_seats, 1, { odeon_ref others[8]; });
+/* From here on nothing new, but one last timer, so long from now, if it is not 0; what is still to
+ * come is the answer. */
+ODEON_MESSAGE(scribe_hush, 1, { uint64_t last_us; });
+ODEON_MESSAGE(scribe_open, 1, { uint64_t timers, questions; });
+ODEON_MESSAGE(mayfly_begin, 1, {
+    odeon_ref scribe;
+    uint64_t seed;
+});
+
+ODEON_INTERFACE(scribe, scribe_seats, scribe_post, scribe_question, scribe_answer, odeon_no_answer,
+                scribe_due, scribe_owed, scribe_hush);
+ODEON_INTERFACE(mayfly, mayfly_begin, scribe_question, scribe_answer, odeon_no_answer, scribe_due);
+
+struct scribe_args {
+    uint64_t index, seed;
+    char path[96];
+};
+
+static inline uint64_t scribe_mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+#endif
