@@ -17,8 +17,11 @@ int engine_timers_fd(const struct engine *e)
 void engine_timers_look(struct engine *e)
 {
     uint64_t expirations;
-    if (read(e->timers.fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+    ssize_t size = read(e->timers.fd, &expirations, sizeof(expirations));
+    if (size < 0 && errno != EAGAIN)
         return;
+    if (size > 0)
+        timers_clock_went_off(e);
     timer_fire_due(e, clock_now_ns());
 }
 

@@ -2,12 +2,15 @@
 /* Timers (timers.h): what is armed fires once its turn has been committed, what is cancelled does
  * not, and both outlive the executor. Workers and control thread are this thread, so that what
  * happens between two of them is the test's to say. */
+#include <poll.h>
+
 #include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timers.h"
 #include "timer_fixture.h"
 
 enum { TIMERS = TIMER_FIXTURE_TIMERS, NOTES = 256, SECOND = 1000000000 };
+enum { TOO_MANY = 2 * TIMER_FIRES + 10 };
 #define LONG_AFTER (clock_now_ns() + UINT64_C(3600) * SECOND)
 
 /* What the actor does with the next message that is no timer's. */
@@ -122,11 +125,8 @@ static void register_types(void)
     assert_int_equal(engine_actor_type_register(f.engine, &info, &plain_type), 0);
 }
 
-static int setup(void **state)
+static int setup_with(struct engine_config config)
 {
-    struct engine_config config = timer_fixture_config();
-
-    (void)state;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
     engine_fixture_open(&f, config);
@@ -134,6 +134,21 @@ static int setup(void **state)
     actor = engine_fixture_spawn(&f, kept_type, NULL, 0);
     run_queues();
     return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return setup_with(timer_fixture_config());
+}
+
+static int setup_for_many(void **state)
+{
+    struct engine_config config = timer_fixture_config();
+
+    (void)state;
+    config.timers_max = 4 * TOO_MANY;
+    return setup_with(config);
 }
 
 static int teardown(void **state)
@@ -431,6 +446,45 @@ static void test_those_of_who_has_ended_go(void **state)
     assert_numbers(1);
 }
 
+/* What one look does not get to has the descriptor readable at once, though its time is the one
+ * that was read: as often as it takes. */
+static void look_until_none_is_left(void)
+{
+    struct pollfd poll_fd = { .fd = engine_timers_fd(f.engine), .events = POLLIN };
+
+    while (engine_timers_count(f.engine) > 0) {
+        assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+        engine_timers_look(f.engine);
+        run_queues();
+    }
+}
+
+static void test_more_than_one_look_takes(void **state)
+{
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    order_of(other, (struct orders){ .act = ACT_ARM, .n = TOO_MANY, .delay_ns = 1000UL * SECOND });
+    assert_int_equal(shared->orders.result, 0);
+    order_of(other, (struct orders){ .act = ACT_END });
+    look_until_none_is_left();
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_dropped), TOO_MANY);
+}
+
+/* timers.TM4: they all are due at once. */
+static void test_more_of_a_life_that_is_over(void **state)
+{
+    (void)state;
+    actor = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    order((struct orders){ .act = ACT_ARM, .n = TOO_MANY, .delay_ns = 1000UL * SECOND });
+    assert_int_equal(shared->orders.result, 0);
+    restart();
+    look_until_none_is_left();
+    assert_int_equal(shared->n_inits, 3);
+    assert_int_equal(shared->n_notes, 0);
+}
+
 /* The executor dies before the control thread has looked. */
 static void test_those_of_who_had_ended_go(void **state)
 {
@@ -514,6 +568,8 @@ int main(void)
         cmocka_unit_test(test_owners),
         TIMER_TEST(test_those_of_who_has_ended_go),
         TIMER_TEST(test_those_of_who_had_ended_go),
+        cmocka_unit_test_setup_teardown(test_more_than_one_look_takes, setup_for_many, teardown),
+        cmocka_unit_test_setup_teardown(test_more_of_a_life_that_is_over, setup_for_many, teardown),
         TIMER_TEST(test_over_a_restart),
         TIMER_TEST(test_of_a_life_that_is_over),
         TIMER_TEST(test_a_full_queue),

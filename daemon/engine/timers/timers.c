@@ -82,6 +82,13 @@ void timers_set_clock(struct engine *e)
     (void)timerfd_settime(t->fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+void timers_clock_went_off(struct engine *e)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    e->timers.fd_ns = 0;
+    pthread_mutex_unlock(&e->timers.mutex);
+}
+
 /* For one that has been armed. A clock that is set to an earlier time stays: who asks again and
  * again makes no system call each time, and the control thread has at most one look for nothing. */
 static void timers_set_clock_earlier(struct engine *e)

@@ -127,5 +127,8 @@ void timers_end(struct engine *engine, uint32_t timer);
 void timers_settle(struct engine *engine, uint32_t n);
 /* The descriptor becomes readable when the first one is due. */
 void timers_set_clock(struct engine *engine);
+/* It has become readable and was read: it is set to nothing now, so that the next one has it set
+ * though that may be due at the same time. Takes the mutex. */
+void timers_clock_went_off(struct engine *engine);
 /* A timer of the table that lives is known from now on: its place, its owner, its bytes. */
 void timers_count_in(struct engine *engine, uint32_t timer, uint64_t due_ns);
