@@ -329,9 +329,11 @@ struct segment_undo {
 /* A timer: when, and which of the messages that wait for their time is its own. {generation : 32,
  * unused : 24, state : 8}; a free one's generation is that of the next timer there. */
 enum segment_timer_state { TIMER_FREE = 0, TIMER_LIVE = 1, TIMER_SPENT = 3 };
+/* What a timer's deadline counts by: CLOCK_BOOTTIME goes on while the machine is suspended. */
+enum segment_timer_clock { TIMER_CLOCK_MONOTONIC, TIMER_CLOCK_BOOT, TIMER_CLOCKS };
 struct segment_timer {
     alignas(64) _Atomic uint64_t word;
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+    uint64_t deadline_ns; /* by its clock */
     uint64_t period_ns;   /* 0: once */
     uint64_t sequence;    /* of two that are due at once the smaller one is first */
     actor_ref owner;      /* who has armed it */
@@ -346,7 +348,8 @@ struct segment_timer {
      * envelope_reason, REASON_NONE: nobody knows of that end so far */
     actor_ref watched;
     uint32_t end, reserved_end;
-    uint64_t reserved[4];
+    uint64_t reserved[3];
+    uint64_t clock; /* enum segment_timer_clock */
 };
 static_assert(sizeof(struct segment_timer) == 128, "a timer is two lines");
 enum { TIMER_CLASSES = 11 };

@@ -16,7 +16,8 @@ static void ctl_timer_add(struct listing *listing, const void *row)
         every = CELL_SHOWN(t->period_ns, output_format_duration(t->period_ns, period));
     listing_add(listing, (struct cell[]){ CELL_NUMBER(t->id), CELL_REF(t->owner), CELL_REF(t->to),
                                           CELL_TEXT(t->message), CELL_NUMBER(t->size),
-                                          CELL_SHOWN(t->due_in_ns, due_text), every });
+                                          CELL_SHOWN(t->due_in_ns, due_text), every,
+                                          CELL_TEXT(t->by_boot_time ? "boot" : "monotonic") });
 }
 
 /* `owner`: a reference that was looked up, or NULL. */
@@ -36,7 +37,7 @@ int ctl_timer_list(struct ctl *ctl)
         { "ID", "id", true },           { "OWNER", "owner", true },
         { "TO", "to", true },           { "MESSAGE", "message", false },
         { "BYTES", "bytes", true },     { "DUE IN", "due_in_ns", true },
-        { "EVERY", "period_ns", true },
+        { "EVERY", "period_ns", true }, { "CLOCK", "clock", false },
     };
     const char *of = ctl->option[OPTION_OF];
     char text[ODEON_REF_TEXT];
@@ -56,5 +57,5 @@ int ctl_timer_list(struct ctl *ctl)
         odeon_ref_format(ref, text);
         source.filter = text;
     }
-    return listing_fetch(ctl, "timers", columns, 7, &source);
+    return listing_fetch(ctl, "timers", columns, 8, &source);
 }

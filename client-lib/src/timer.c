@@ -20,6 +20,7 @@ static int timer_fill_list(const struct admin_call *call, void *result, const Od
             .size = timer->size,
             .due_in_ns = timer->due_in_ns,
             .period_ns = timer->period_ns,
+            .by_boot_time = timer->by_boot_time,
         };
     }
     list->next = from->next;

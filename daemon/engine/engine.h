@@ -612,6 +612,7 @@ struct engine_timer_view {
     actor_ref watched; /* a monitor, which waits for this one's end; 0: it is none */
     uint32_t timer;    /* its number */
     uint64_t id, deadline_ns, period_ns;
+    bool by_boot_time; /* the deadline is one of CLOCK_BOOTTIME, else of CLOCK_MONOTONIC */
     actor_ref owner, to;
     uint32_t message_type, size;
 };
@@ -645,6 +646,7 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
  * nobody's turn (engine_run). */
 struct engine_timer_times {
     uint64_t delay_ns, period_ns;
+    bool by_boot_time; /* time goes on while the machine is suspended */
 };
 int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t type,
                           uint32_t behaviour, const void *data, size_t size,

@@ -262,6 +262,7 @@ int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t typ
         .size = size,
         .delay_ns = times->delay_ns,
         .period_ns = times->period_ns,
+        .clock = times->by_boot_time ? TIMER_CLOCK_BOOT : TIMER_CLOCK_MONOTONIC,
     };
     return timers_arm(worker_of_context(ctx), &request, ret_id);
 }

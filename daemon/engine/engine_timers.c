@@ -22,7 +22,7 @@ void engine_timers_look(struct engine *e)
         return;
     if (size > 0)
         timers_clock_went_off(e);
-    timer_fire_due(e, clock_now_ns());
+    timer_fire_due(e, timers_read_clocks(e));
 }
 
 uint32_t engine_timers_count(struct engine *e)
@@ -41,6 +41,7 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
         .timer = timer,
         .id = timer_id(&e->segment, timer),
         .deadline_ns = durable->deadline_ns,
+        .by_boot_time = durable->clock == TIMER_CLOCK_BOOT,
         .period_ns = durable->period_ns,
         .owner = durable->owner,
         .watched = durable->watched,
@@ -48,6 +49,12 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
         .message_type = message->type,
         .size = envelope_payload_size(message),
     };
+}
+
+/* In the heap of its clock; that of a number that is free is whichever it had last. */
+static bool engine_timer_is_armed(struct engine *e, uint32_t timer)
+{
+    return timers_heap_of(e, timer)->place_of[timer] != 0;
 }
 
 /* Whoever arms one waits no longer than for so many looks, however many numbers are free. */
@@ -62,7 +69,7 @@ int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view
         for (unsigned i = 0; r == -EAGAIN && i < LOOKS_A_LOCK; i++, timer++)
             if (timer >= high) {
                 r = -ENOENT;
-            } else if (e->timers.heap.place_of[timer] != 0) {
+            } else if (engine_timer_is_armed(e, timer)) {
                 engine_timer_view_fill(e, timer, ret);
                 r = 0;
             }

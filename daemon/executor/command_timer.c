@@ -10,9 +10,9 @@
 enum { TIMER_LOOKS_MAX = 4096 };
 
 static void command_timer_row_init(const struct executor *executor,
-                                   const struct engine_timer_view *timer, uint64_t now_ns,
-                                   Odeon__Timer *row)
+                                   const struct engine_timer_view *timer, Odeon__Timer *row)
 {
+    uint64_t now_ns = timer->by_boot_time ? clock_boot_ns() : clock_now_ns();
     struct engine_message_type message;
 
     odeon__timer__init(row);
@@ -21,6 +21,7 @@ static void command_timer_row_init(const struct executor *executor,
     row->to = timer->to;
     row->size = timer->size;
     row->period_ns = timer->period_ns;
+    row->by_boot_time = timer->by_boot_time;
     row->due_in_ns = timer->deadline_ns > now_ns ? timer->deadline_ns - now_ns : 0;
     if (engine_message_type_get(executor->engine, timer->message_type, &message) == 0)
         row->message = reply_string(message.name);
@@ -32,7 +33,6 @@ int command_timer_list(struct executor *executor, const Odeon__Request *request,
 {
     const Odeon__Page *page = request->timer_list->page;
     uint64_t owner = request->timer_list->owner, at = page ? page->after : 0;
-    uint64_t now_ns = clock_now_ns();
     size_t n_rows = reply_page_rows(page);
     Odeon__TimerListReply *body = reply_alloc(reply, sizeof(*body));
     Odeon__Timer **rows = reply_alloc(reply, n_rows * sizeof(*rows));
@@ -51,7 +51,7 @@ int command_timer_list(struct executor *executor, const Odeon__Request *request,
         bool wanted = timer.watched == 0 && (owner == 0 || timer.owner == owner);
 
         if (wanted)
-            command_timer_row_init(executor, &timer, now_ns, row);
+            command_timer_row_init(executor, &timer, row);
         body->more = looks == TIMER_LOOKS_MAX ||
                      (wanted && (body->n_timers == n_rows || !reply_row_fits(reply, &row->base)));
         if (body->more)

@@ -259,12 +259,13 @@ static int host_send_after(struct odeon_context *ctx, odeon_ref to, uint32_t typ
 {
     struct engine_timer_times times;
 
-    if (!options || !ret_timer || (size > 0 && !data) || options->reserved ||
-        options->struct_size < sizeof(*options) ||
+    if (!options || !ret_timer || (size > 0 && !data) ||
+        (options->flags & ~(unsigned)ODEON_TIMER_BOOT) || options->struct_size < sizeof(*options) ||
         !host_options_end_in_zeros(options, options->struct_size, sizeof(*options)))
         return -EINVAL;
     times = (struct engine_timer_times){ .delay_ns = options->delay_ns,
-                                         .period_ns = options->period_ns };
+                                         .period_ns = options->period_ns,
+                                         .by_boot_time = options->flags & ODEON_TIMER_BOOT };
     return engine_ctx_send_after(host_engine_ctx(ctx), to, type, behaviour, data, size, &times,
                                  ret_timer);
 }

@@ -18,7 +18,7 @@
 
 #include <odeon/plugin.h>
 
-enum { CALLS_MAX = 16, BYTES_MAX = 256 };
+enum { CALLS_MAX = 32, BYTES_MAX = 256 };
 
 /* One call of the host table. */
 struct call {
@@ -66,15 +66,16 @@ static int host_send_urgent(struct odeon_context *ctx, odeon_ref to, uint32_t ty
     return 0;
 }
 
-/* What comes behind the times is the message. */
+/* What comes behind the flags and the times is the message. */
 static int host_send_after(struct odeon_context *ctx, odeon_ref to, uint32_t type,
                            uint32_t behaviour, const void *data, size_t size,
                            const struct odeon_timer_options *options, odeon_timer *ret_timer)
 {
     (void)ctx;
     assert_int_equal(options->struct_size, sizeof(*options));
-    assert_int_equal(options->reserved, 0);
+    uint64_t flags = options->flags;
     struct call *call = write_down("send_after", to, type, behaviour);
+    add_bytes(call, &flags, sizeof(flags));
     add_bytes(call, &options->delay_ns, sizeof(options->delay_ns));
     add_bytes(call, &options->period_ns, sizeof(options->period_ns));
     add_bytes(call, data, size);
@@ -447,7 +448,7 @@ static void test_sends(void **state)
     struct odeon_context ctx = begin(0);
     struct left_view self = { 0 };
     assert_int_equal(left->behaviours[0].run(&self, NULL, &ctx), ODEON_NODELETE);
-    assert_int_equal(n_calls, 15);
+    assert_int_equal(n_calls, 17);
     expect_call(0, "spawn", ODEON_PLACE_HERE, type_named("right")->id, 0, 0);
     assert_int_equal(self.peer, 1001);
     expect_call(1, "send", 1001, message_named("several_point")->id, 0,
@@ -471,19 +472,28 @@ static void test_sends(void **state)
     expect_call(8, "send_urgent", 42, message_named("several_stop")->id, 3, 0);
     expect_call(9, "send_urgent", 42, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN,
                 0);
-    uint64_t times[2];
+    uint64_t times[3];
     expect_call(10, "send_after", 1001, message_named("several_point")->id, 0,
                 sizeof(times) + sizeof(point));
     memcpy(times, calls[10].bytes, sizeof(times));
     memcpy(&point, calls[10].bytes + sizeof(times), sizeof(point));
-    assert_true(times[0] == 1000 && times[1] == 0 && point.x == 8);
+    assert_true(times[0] == 0 && times[1] == 1000 && times[2] == 0 && point.x == 8);
     expect_call(11, "send_after", 1001, message_named("several_array")->id, ODEON_BEHAVIOUR_UNKNOWN,
                 sizeof(times) + 32);
     expect_call(12, "send_after", 42, message_named("several_stop")->id, 3, sizeof(times));
     expect_call(13, "send_after", 42, message_named("several_tick")->id, 0, sizeof(times));
     memcpy(times, calls[13].bytes, sizeof(times));
-    assert_true(times[0] == ODEON_SECOND_NS && times[1] == ODEON_SECOND_NS);
-    expect_call(14, "timer_cancel", 2011, 0, 0, 0); /* that of the eleventh call */
+    assert_true(times[0] == 0 && times[1] == ODEON_SECOND_NS && times[2] == ODEON_SECOND_NS);
+    for (size_t i = 14; i <= 15; i++) {
+        expect_call(i, "send_after", 42,
+                    message_named(i == 14 ? "several_stop" : "several_tick")->id, i == 14 ? 3 : 0,
+                    sizeof(times));
+        memcpy(times, calls[i].bytes, sizeof(times));
+        assert_int_equal(times[0], ODEON_TIMER_BOOT);
+        assert_int_equal(times[1], 1000);
+        assert_int_equal(times[2], i == 14 ? 0 : 1000);
+    }
+    expect_call(16, "timer_cancel", 2011, 0, 0, 0); /* that of the eleventh call */
 }
 
 struct filler_view { /* as in several_right.c */

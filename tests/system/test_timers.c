@@ -121,7 +121,7 @@ static uint64_t listed(struct odeon_client *client, odeon_ref owner, unsigned *r
             assert_string_equal(t->message, "ticker_step");
             assert_int_equal(t->size, sizeof(struct ticker_step));
             assert_int_equal(t->period_ns, SECONDS(3600));
-            assert_true(t->due_in_ns <= SECONDS(3600));
+            assert_true(t->due_in_ns <= SECONDS(3600) && !t->by_boot_time);
         }
         n += list->n;
         more = list->more;
@@ -151,6 +151,7 @@ static void test_they_are_listed(void **state)
 
     assert_int_equal(ctl(&service, output, sizeof(output), "timer list --json --of few"), 0);
     assert_non_null(strstr(output, "\"message\":\"ticker_step\""));
+    assert_non_null(strstr(output, "\"clock\":\"monotonic\""));
     assert_non_null(strstr(output, "\"next\":null"));
     assert_int_equal(ctl(&service, output, sizeof(output), "timer list --limit 2"), 0);
     assert_non_null(strstr(output, "there are more: --after 2)"));

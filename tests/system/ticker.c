@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An actor that keeps its state and lives by its timers: each step arms the next one, and another
- * one that is never to come, since the next step cancels it. */
+/* An actor that keeps its state and lives by its timers, by either clock in turn: each step arms
+ * the next one, and another one that is never to come, since the next step cancels it. */
 #include "tests/system/ticker.h"
 
 #include <odeon/plugin.h>
@@ -15,11 +15,12 @@ ODEON_STATE(ticker, {
 
 static int arm(struct ticker_state *self, struct odeon_context *ctx)
 {
-    int r = odeon_send_after(ctx, NULL, self->delay_ns, odeon_self(ctx, ticker), ticker_step,
+    uint64_t delay_ns = self->next % 2 ? self->delay_ns : ODEON_BOOT_TIME(self->delay_ns);
+    int r = odeon_send_after(ctx, NULL, delay_ns, odeon_self(ctx, ticker), ticker_step,
                              .number = self->next);
     return r < 0 ? r
-                 : odeon_send_after(ctx, &self->decoy, NEVER_NS, odeon_self(ctx, ticker),
-                                    ticker_step, .number = 0);
+                 : odeon_send_after(ctx, &self->decoy, ODEON_BOOT_TIME(NEVER_NS),
+                                    odeon_self(ctx, ticker), ticker_step, .number = 0);
 }
 
 ODEON_RECEIVE(ticker, ticker_start)

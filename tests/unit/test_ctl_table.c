@@ -491,7 +491,7 @@ static void test_timer(void **state)
     assert_int_equal(fake.to, odeon_ref_make(1, 5, 2));
     check_has(out, "{\"version\":1,\"timers\":[\n{\"id\":77,\"owner\":\"1.5.2\",\"to\":\"1.6.3\","
                    "\"message\":\"tick\",\"bytes\":8,\"due_in_ns\":5000000000,"
-                   "\"period_ns\":250000}");
+                   "\"period_ns\":250000,\"clock\":\"monotonic\"}");
     assert_int_equal(run("timer|list"), CTL_DONE);
     assert_int_equal(fake.to, ODEON_NOBODY);
     check_has(out, "DUE IN");

@@ -28,6 +28,8 @@ struct orders {
     enum act act;
     uint32_t n;
     uint64_t delay_ns, period_ns;
+    bool by_boot_time;
+    uint64_t first; /* the number of the first one */
     actor_ref to;
     int result;
     uint64_t id;
@@ -63,9 +65,11 @@ static void act_arm(struct engine_context *ctx, struct orders *o)
 {
     for (uint64_t i = 0; i < (o->n ? o->n : 1); i++) {
         const struct engine_timer_times times = { .delay_ns = o->delay_ns + i * SECOND,
-                                                  .period_ns = o->period_ns };
-        o->result = engine_ctx_send_after(ctx, o->to ? o->to : ctx->self, number_type, 1, &i,
-                                          sizeof(i), &times, &o->id);
+                                                  .period_ns = o->period_ns,
+                                                  .by_boot_time = o->by_boot_time };
+        const uint64_t number = o->first + i;
+        o->result = engine_ctx_send_after(ctx, o->to ? o->to : ctx->self, number_type, 1, &number,
+                                          sizeof(number), &times, &o->id);
         if (o->result < 0)
             break;
     }
@@ -531,6 +535,105 @@ static void test_of_a_life_that_is_over(void **state)
     assert_int_equal(shared->n_notes, 0);
 }
 
+/* The machine stands still for so long: what the control thread finds when it reads the clocks. */
+static void suspend(uint64_t ns)
+{
+    f.engine->timers.suspended_ns += ns;
+}
+
+/* What counts by the other clock does not wait while the machine is suspended. */
+static void test_by_boot_time(void **state)
+{
+    struct engine_timer_view view;
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 1000ul * SECOND, .first = 1 });
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 1000ul * SECOND, .by_boot_time = true });
+    assert_int_equal(engine_timer_next(f.engine, 0, &view), 0);
+    assert_false(view.by_boot_time);
+    assert_int_equal(engine_timer_next(f.engine, view.timer + 1, &view), 0);
+    assert_true(view.by_boot_time);
+    uint64_t now = clock_now_ns();
+    fire(now + 900ul * SECOND);
+    assert_numbers(0);
+    suspend(600ul * SECOND);
+    fire(now + 401ul * SECOND);
+    assert_numbers(1);
+    fire(now + 900ul * SECOND);
+    assert_numbers(1);
+    fire(now + 1001ul * SECOND);
+    assert_numbers(2);
+    assert_int_equal(engine_timers_count(f.engine), 0);
+}
+
+/* Deadlines by either clock are in one order, also behind a suspension. */
+static void test_the_order_of_both_clocks(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 10; i++)
+        order((struct orders){
+            .act = ACT_ARM, .delay_ns = (1000 + i) * SECOND, .by_boot_time = i % 2, .first = i });
+    fire(LONG_AFTER);
+    assert_numbers(10);
+    memset(shared->notes, 0, sizeof(shared->notes));
+    shared->n_notes = 0;
+    /* by the clock that goes on they are 1000 s from each other */
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 1000ul * SECOND, .first = 1 });
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 1500ul * SECOND, .by_boot_time = true });
+    suspend(1000ul * SECOND);
+    fire(LONG_AFTER);
+    assert_numbers(2);
+}
+
+static void test_a_period_by_boot_time(void **state)
+{
+    struct engine_timer_view view;
+
+    (void)state;
+    order((struct orders){
+        .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND, .by_boot_time = true });
+    assert_int_equal(engine_timer_next(f.engine, 0, &view), 0);
+    uint64_t now = view.deadline_ns - SECOND - f.engine->timers.suspended_ns;
+    suspend(10ul * SECOND);
+    fire(now + SECOND / 2);
+    assert_int_equal(shared->n_notes, 1);
+    assert_int_equal(shared->notes[0].kind & UINT32_MAX, 9);
+    fire(now + SECOND / 2);
+    assert_int_equal(shared->n_notes, 1);
+    fire(now + 3ul * SECOND / 2);
+    assert_int_equal(shared->n_notes, 2);
+}
+
+static void test_by_boot_time_over_a_restart(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 1000ul * SECOND, .by_boot_time = true });
+    restart();
+    uint64_t now = clock_now_ns();
+    fire(now + 900ul * SECOND);
+    assert_numbers(0);
+    suspend(600ul * SECOND);
+    fire(now + 401ul * SECOND);
+    assert_numbers(1);
+}
+
+/* timers.TM6: it was set when less time had been slept through, goes off too early by that, and is
+ * set again. */
+static void test_the_clock_goes_off_early(void **state)
+{
+    struct pollfd poll_fd = { .fd = engine_timers_fd(f.engine), .events = POLLIN };
+
+    (void)state;
+    suspend(-(1800ul * SECOND + 1000000));
+    order((struct orders){ .act = ACT_ARM, .delay_ns = 1800ul * SECOND });
+    assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+    engine_timers_look(f.engine);
+    assert_numbers(0);
+    assert_int_equal(engine_timers_count(f.engine), 1);
+    assert_true(f.engine->timers.fd_ns > clock_boot_ns());
+    assert_int_equal(poll(&poll_fd, 1, 0), 0);
+}
+
 /* One whose receiver's queue is full is late, and not lost. */
 static void test_a_full_queue(void **state)
 {
@@ -572,6 +675,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_more_of_a_life_that_is_over, setup_for_many, teardown),
         TIMER_TEST(test_over_a_restart),
         TIMER_TEST(test_of_a_life_that_is_over),
+        TIMER_TEST(test_by_boot_time),
+        TIMER_TEST(test_the_order_of_both_clocks),
+        TIMER_TEST(test_a_period_by_boot_time),
+        TIMER_TEST(test_by_boot_time_over_a_restart),
+        TIMER_TEST(test_the_clock_goes_off_early),
         TIMER_TEST(test_a_full_queue),
     };
 

@@ -161,9 +161,26 @@ static void test_refusals(void **state)
     host_end(&f);
 }
 
+/* A flag that this host does not know is a promise that it cannot keep. */
+static void test_timer_flags(void **state)
+{
+    struct odeon_timer_options options = { .struct_size = sizeof(options) };
+    odeon_timer timer = 0;
+    struct host *host;
+    (void)state;
+    assert_int_equal(host_new(WORKERS + 2, &host), 0);
+    const struct odeon_host *table = host_get_table(host);
+    for (uint32_t bit = 1; bit < 32; bit++) {
+        options.flags = UINT32_C(1) << bit;
+        assert_int_equal(table->send_after(NULL, 1, 1, 1, NULL, 0, &options, &timer), -EINVAL);
+    }
+    host_free(host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timer_flags),
         cmocka_unit_test(test_each_placement),
         cmocka_unit_test(test_first_version),
         cmocka_unit_test(test_refusals),

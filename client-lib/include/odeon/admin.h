@@ -129,6 +129,7 @@ struct odeon_timer_info {
     uint32_t size;      /* of its payload */
     uint64_t due_in_ns; /* 0: it is due */
     uint64_t period_ns; /* 0: it comes once */
+    int by_boot_time;   /* its time goes on while the machine is suspended */
 };
 /* What memory is for, in bytes of pages that exist. */
 struct odeon_memory_part {

@@ -74,9 +74,15 @@ struct odeon_spawn_options {
 /* What cancels a timer; 0 is none. Never the same twice in a service's life. */
 typedef uint64_t odeon_timer;
 
+enum odeon_timer_flags {
+    /* The time that the machine is suspended counts: CLOCK_BOOTTIME. One that is due meanwhile
+     * comes when the machine goes on; it does not wake it. A service that is older than this:
+     * -EINVAL. */
+    ODEON_TIMER_BOOT = 1 << 0,
+};
 struct odeon_timer_options {
     uint32_t struct_size;
-    uint32_t reserved;  /* 0 */
+    uint32_t flags;     /* enum odeon_timer_flags; others: -EINVAL */
     uint64_t delay_ns;  /* until the first time, up to 100 years; 0: as soon as can be */
     uint64_t period_ns; /* from each time to the next, 100,000 or more; 0: there is only one */
 };
@@ -153,7 +159,8 @@ struct odeon_host {
      * whatever the type's overflow policy is. To a client: the same as send. */
     int (*send_urgent)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
                        const void *data, size_t size);
-    /* (ABI 2.1) As send, later: once `options` says, counted by CLOCK_MONOTONIC. Armed when the
+    /* (ABI 2.1) As send, later: once `options` says, by CLOCK_MONOTONIC if its flags say no other
+     * clock. Armed when the
      * behaviour has returned, as all that it does; it outlives executor and odeond, if the actor
      * does: the timers of one that begins anew after a crash are gone before its init. The message
      * comes from this actor, in the order of the deadlines, and with `kind` in its context. A

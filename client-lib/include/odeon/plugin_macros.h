@@ -563,10 +563,14 @@ odeon_logf(struct odeon_context *ctx, enum odeon_log_level level, const char *fo
  *     int r = odeon_send_after(ctx, &timer, 5 * ODEON_SECOND_NS, ref, counter_add, .amount = 1);
  *     odeon_signal_every(ctx, NULL, ODEON_SECOND_NS, odeon_self(ctx, counter), counter_get);
  *     odeon_timer_cancel(ctx, timer);
+ *     odeon_signal_every(ctx, NULL, ODEON_BOOT_TIME(ODEON_SECOND_NS), ref, counter_get);
  *
  * What struct odeon_host.send_after says; `ret_` NULL: it will not be cancelled. A service that is
  * older than timers: -ENOSYS. */
 #define ODEON_SECOND_NS UINT64_C(1000000000)
+/* In the place of a delay or a period: the same, by CLOCK_BOOTTIME (ODEON_TIMER_BOOT). */
+#define ODEON_BOOT_TIME(ns_) ((uint64_t)(ns_) | ODEON_BOOT_TIME_BIT_)
+#define ODEON_BOOT_TIME_BIT_ (UINT64_C(1) << 63)
 
 #define odeon_send_after(ctx_, ret_, delay_ns_, to_, message_, ...)                                \
     ODEON_FILLED_(message_,                                                                        \
@@ -601,9 +605,13 @@ static inline ODEON_UNUSED_ int odeon_send_after_(struct odeon_context *ctx, ode
                                                   odeon_ref to, uint32_t type, uint32_t behaviour,
                                                   const void *data, size_t size)
 {
-    const struct odeon_timer_options options = { .struct_size = sizeof(options),
-                                                 .delay_ns = period_ns ? period_ns : delay_ns,
-                                                 .period_ns = period_ns };
+    uint64_t first_ns = period_ns ? period_ns : delay_ns;
+    const struct odeon_timer_options options = {
+        .struct_size = sizeof(options),
+        .flags = first_ns & ODEON_BOOT_TIME_BIT_ ? ODEON_TIMER_BOOT : 0,
+        .delay_ns = first_ns & ~ODEON_BOOT_TIME_BIT_,
+        .period_ns = period_ns & ~ODEON_BOOT_TIME_BIT_,
+    };
     odeon_timer timer = 0;
     if (ctx->host->struct_size < offsetof(struct odeon_host, timer_cancel) + sizeof(void *))
         return -ENOSYS;

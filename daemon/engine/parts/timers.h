@@ -63,10 +63,13 @@ struct watch_mark {
  * thread. */
 struct timers {
     pthread_mutex_t mutex;
-    int fd;            /* timerfd for the earliest one */
-    uint64_t fd_ns;    /* ... which is set to this, 0: to nothing */
-    uint64_t sequence; /* of the last one that was armed */
-    struct timer_heap heap;
+    int fd;         /* timerfd for the earliest one, by CLOCK_BOOTTIME */
+    uint64_t fd_ns; /* ... which is set to this, 0: to nothing */
+    /* CLOCK_BOOTTIME less CLOCK_MONOTONIC, as the control thread has last read them: not more than
+     * it is, and perhaps some nanoseconds below 0 */
+    uint64_t suspended_ns;
+    uint64_t sequence;                 /* of the last one that was armed */
+    struct timer_heap heap, boot_heap; /* by what they count by */
     struct timer_stock numbers, places[TIMER_CLASSES];
     struct timer_stock
         cancelled;      /* a queue: of those whose cancel has perhaps not been committed */

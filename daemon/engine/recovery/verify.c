@@ -237,7 +237,7 @@ static int verify_check_timer(const struct verify *v, uint32_t i)
     if (timer->class >= TIMER_CLASSES ||
         timer->place >= s->header->timer_bytes / TIMER_CLASS_BYTES(timer->class) ||
         timer->arm_worker >= s->n_ids || (timer->claim_count && timer->claim_worker >= s->n_ids) ||
-        timer_word_generation(load_relaxed(&timer->word)) == 0)
+        timer->clock >= TIMER_CLOCKS || timer_word_generation(load_relaxed(&timer->word)) == 0)
         return verify_damaged(v, "timer %u: words that cannot be", i);
     const struct envelope *message = segment_timer_message(s, timer);
     uint64_t size =

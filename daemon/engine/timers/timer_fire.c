@@ -44,7 +44,7 @@ static void timer_fire_commit(struct engine *e, uint32_t timer, uint64_t next_ns
         return;
     }
     durable->deadline_ns = next_ns;
-    timer_heap_move(&e->timers.heap, timer, next_ns);
+    timer_heap_move(timers_heap_of(e, timer), timer, next_ns);
 }
 
 /* Its owner is initialised by it, if by nothing else so far. */
@@ -100,7 +100,7 @@ static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, u
 /* Not now: its turn goes on, or there is no room. */
 static void timer_fire_wait(struct engine *e, uint32_t timer, uint64_t due_ns)
 {
-    timer_heap_move(&e->timers.heap, timer, due_ns);
+    timer_heap_move(timers_heap_of(e, timer), timer, due_ns);
 }
 
 static void timer_fire_wait_for_turn(struct engine *e, uint32_t timer, uint64_t now_ns)
@@ -141,9 +141,10 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     }
 }
 
-static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t now_ns)
+static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t monotonic_ns)
 {
     const struct segment_timer *durable = &e->segment.timers[timer];
+    uint64_t now_ns = timers_by_its_clock(e, timer, monotonic_ns);
     if (timers_is_open(&e->segment, durable->arm_worker, durable->arm_count))
         timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM1 */
     else if (durable->claim_count != 0)
@@ -167,6 +168,16 @@ static void timer_fire_drop_orphans(struct engine *e, uint32_t n)
     }
 }
 
+/* The next one that is due by its clock; -1: there is none. */
+static int64_t timer_fire_first(const struct engine *e, uint64_t now_ns)
+{
+    uint64_t boot_ns;
+    const struct timer_node *first = timers_first(&e->timers, &boot_ns);
+    if (!first || first->due_ns > timers_by_its_clock(e, first->timer, now_ns))
+        return -1;
+    return first->timer;
+}
+
 bool timer_fire_due(struct engine *e, uint64_t now_ns)
 {
     struct worker *w = e->control;
@@ -176,13 +187,11 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     timer_fire_drop_orphans(e, TIMER_FIRES);
     watches_look(e);
     watches_drain(e, TIMER_FIRES);
-    const struct timer_node *first;
-    while ((first = timer_heap_first(&e->timers.heap)) && first->due_ns <= now_ns &&
-           n++ < TIMER_FIRES && w->outbox.length < OUTBOX_FLUSH_BYTES &&
-           outbox_fits(w, ENVELOPE_SIZE_MAX))
-        timer_fire_look_at(e, first->timer, now_ns);
-    bool more =
-        (first && first->due_ns <= now_ns) || e->timers.owners.orphans || watches_some_drain(e);
+    int64_t first;
+    while ((first = timer_fire_first(e, now_ns)) >= 0 && n++ < TIMER_FIRES &&
+           w->outbox.length < OUTBOX_FLUSH_BYTES && outbox_fits(w, ENVELOPE_SIZE_MAX))
+        timer_fire_look_at(e, (uint32_t)first, now_ns);
+    bool more = first >= 0 || e->timers.owners.orphans || watches_some_drain(e);
     timers_set_clock(e);
     pthread_mutex_unlock(&e->timers.mutex);
     if (w->outbox.length > 0)

@@ -21,5 +21,6 @@ enum {
 /* Of a question's, which its asker ends: offered again so much later (ask.Q3). */
 #define TIMER_AGAIN_NS UINT64_C(60000000000)
 
-/* All that is due at `now_ns`, or as much of it as one look takes: true, there is more. */
+/* All that is due at `now_ns` (CLOCK_MONOTONIC), or as much of it as one look takes: true, there is
+ * more. */
 bool timer_fire_due(struct engine *engine, uint64_t now_ns);

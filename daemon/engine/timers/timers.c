@@ -14,14 +14,32 @@
 #include "daemon/engine/timers/timer_owners.h"
 #include "daemon/engine/timers/timer_stock.h"
 
+/* In this order: whatever comes between, the difference is too small rather than too large
+ * (timers.TM6). */
+static uint64_t timers_read_both(struct timers *t)
+{
+    uint64_t boot_ns = clock_boot_ns(), now_ns = clock_now_ns();
+    t->suspended_ns = boot_ns - now_ns;
+    return now_ns;
+}
+
+uint64_t timers_read_clocks(struct engine *e)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    uint64_t now_ns = timers_read_both(&e->timers);
+    pthread_mutex_unlock(&e->timers.mutex);
+    return now_ns;
+}
+
 int timers_open(struct engine *e)
 {
     struct timers *t = &e->timers;
     uint32_t n = e->segment.n_timers;
     pthread_mutex_init(&t->mutex, NULL);
-    t->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    t->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (t->fd < 0)
         return -errno;
+    (void)timers_read_both(t);
     t->attached = reserve((uint64_t)e->config.actors_max * sizeof(*t->attached));
     if (!t->attached)
         return -ENOMEM;
@@ -31,6 +49,8 @@ int timers_open(struct engine *e)
     if (r < 0 || n == 0)
         return r;
     r = timer_heap_open(&t->heap, n);
+    if (r == 0)
+        r = timer_heap_open(&t->boot_heap, n);
     if (r == 0)
         r = timer_stock_open(&t->numbers, n);
     if (r == 0)
@@ -45,6 +65,7 @@ void timers_close(struct engine *e)
 {
     struct timers *t = &e->timers;
     timer_heap_close(&t->heap, e->segment.n_timers);
+    timer_heap_close(&t->boot_heap, e->segment.n_timers);
     timer_stock_close(&t->numbers);
     timer_stock_close(&t->cancelled);
     for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
@@ -58,16 +79,35 @@ void timers_close(struct engine *e)
     t->fd = -1;
 }
 
+/* What is due at once, or never, is so by any clock. */
+static uint64_t timers_by_boot_time(const struct timers *t, uint64_t due_ns)
+{
+    if (due_ns <= WATCH_DUE_NS || due_ns == WATCH_NEVER_NS)
+        return due_ns;
+    return due_ns + t->suspended_ns;
+}
+
+const struct timer_node *timers_first(const struct timers *t, uint64_t *ret_due_ns)
+{
+    const struct timer_node *first = timer_heap_first(&t->heap),
+                            *boot = timer_heap_first(&t->boot_heap);
+    *ret_due_ns = first ? timers_by_boot_time(t, first->due_ns) : WATCH_NEVER_NS;
+    if (!boot || (first && (*ret_due_ns < boot->due_ns ||
+                            (*ret_due_ns == boot->due_ns && first->sequence < boot->sequence))))
+        return first;
+    *ret_due_ns = boot->due_ns;
+    return boot;
+}
+
 /* 0: never. What belongs to nobody any more, and what tells of an end, is due at once, whatever its
  * deadline is. */
 static uint64_t timers_first_ns(const struct engine *e)
 {
-    const struct timer_node *first = timer_heap_first(&e->timers.heap);
+    uint64_t due_ns;
+    (void)timers_first(&e->timers, &due_ns);
     if (e->timers.owners.orphans || watches_some_drain(e))
         return 1;
-    if (!first || first->due_ns == WATCH_NEVER_NS)
-        return 0;
-    return first->due_ns + (first->due_ns == 0);
+    return due_ns == WATCH_NEVER_NS ? 0 : due_ns + (due_ns == 0);
 }
 
 void timers_set_clock(struct engine *e)
@@ -130,8 +170,9 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     timer_owners_add(&t->owners, durable->owner, timer);
     watches_hang(e, timer);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
-    timer_heap_add(&t->heap, (struct timer_node){
-                                 .due_ns = due_ns, .sequence = durable->sequence, .timer = timer });
+    timer_heap_add(
+        timers_heap_of(e, timer),
+        (struct timer_node){ .due_ns = due_ns, .sequence = durable->sequence, .timer = timer });
 }
 
 void timers_end(struct engine *e, uint32_t timer)
@@ -141,7 +182,7 @@ void timers_end(struct engine *e, uint32_t timer)
     uint64_t ended = timer_word_ended(load_relaxed(&durable->word));
     STEP(timer_ended, store_relaxed(&durable->word, ended));
     crash_order(); /* timers.TM5 */
-    timer_heap_remove(&t->heap, timer);
+    timer_heap_remove(timers_heap_of(e, timer), timer);
     timer_stock_put(&t->places[durable->class], durable->place);
     if (timer_word_state(ended) == TIMER_FREE)
         timer_stock_put(&t->numbers, timer);
@@ -217,8 +258,9 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     struct segment_timer *durable = &e->segment.timers[timer];
     uint32_t generation = timer_word_generation(load_relaxed(&durable->word));
     uint64_t word = timer_word(generation ? generation : 1, TIMER_LIVE);
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = request->clock == TIMER_CLOCK_BOOT ? clock_boot_ns() : clock_now_ns();
     durable->deadline_ns = request->watched ? WATCH_NEVER_NS : now_ns + request->delay_ns;
+    durable->clock = request->clock;
     durable->period_ns = request->period_ns;
     durable->sequence = ++e->timers.sequence;
     durable->owner = w->ctx.self;

@@ -22,6 +22,9 @@
  *     crash does not fire; it has that actor initialised, unless something else has.
  * timers.TM5  A number, and a message's place, are free only when the word that says so has been
  *     stored: nobody's message is overwritten by another's.
+ * timers.TM6  The descriptor counts by CLOCK_BOOTTIME, and is never set to later than the first one
+ *     is due, by whichever clock: the difference of the two only grows, and `suspended_ns` is never
+ *     more than it. So it goes off too early once behind a suspension, and is set again.
  */
 #pragma once
 
@@ -52,6 +55,7 @@ struct timer_request {
     const void *data;
     size_t size;
     uint64_t delay_ns, period_ns;
+    enum segment_timer_clock clock;
 };
 /* Within a turn. -EMSGSIZE; -ESRCH: no actor can have this reference; -ERANGE: a time that cannot
  * be; -EAGAIN: no room for another one, or not for this actor. */
@@ -125,10 +129,29 @@ void timers_end(struct engine *engine, uint32_t timer);
 /* Cancelled ones whose turns have been committed go, up to `n` of them; those that are left wait
  * behind others. */
 void timers_settle(struct engine *engine, uint32_t n);
-/* The descriptor becomes readable when the first one is due. */
+/* The descriptor becomes readable when the first one is due (timers.TM6). */
 void timers_set_clock(struct engine *engine);
 /* It has become readable and was read: it is set to nothing now, so that the next one has it set
  * though that may be due at the same time. Takes the mutex. */
 void timers_clock_went_off(struct engine *engine);
+/* How long the machine has been suspended is known anew: the moment, by CLOCK_MONOTONIC, at which
+ * it was looked at. Takes the mutex. */
+uint64_t timers_read_clocks(struct engine *engine);
+/* The one that is due first; NULL: there is none. *ret_due_ns: when, by CLOCK_BOOTTIME; 0: at
+ * once. */
+const struct timer_node *timers_first(const struct timers *timers, uint64_t *ret_due_ns);
+static inline struct timer_heap *timers_heap_of(struct engine *engine, uint32_t timer)
+{
+    return engine->segment.timers[timer].clock == TIMER_CLOCK_BOOT ? &engine->timers.boot_heap
+                                                                   : &engine->timers.heap;
+}
+/* A moment of CLOCK_MONOTONIC, by what this timer counts by. */
+static inline uint64_t timers_by_its_clock(const struct engine *engine, uint32_t timer,
+                                           uint64_t now_ns)
+{
+    return engine->segment.timers[timer].clock == TIMER_CLOCK_BOOT
+               ? now_ns + engine->timers.suspended_ns
+               : now_ns;
+}
 /* A timer of the table that lives is known from now on: its place, its owner, its bytes. */
 void timers_count_in(struct engine *engine, uint32_t timer, uint64_t due_ns);
