@@ -234,7 +234,7 @@ static const struct branch branches[] = {
     { "the last of three", .before = 2, .run = 3 },
     { "the first of three", .behind = 2, .run = 3 },
     { "between others", .before = 1, .behind = 1, .run = 3 },
-    { "too long to be taken directly", { .type = 18, .length = BULK }, .run = 1 },
+    { "too long to be taken directly", { .length = BULK }, .run = 1 },
     { "nobody's reference",
       { .to = UINT64_C(77) << 32 | ACTOR_REF_OWN | ODEON_PORTS_MAX },
       .refused = 1 },
@@ -293,7 +293,8 @@ static void check_branch(const struct branch *b, unsigned k)
         b->prepare();
     struct envelope envelope = b->envelope;
     envelope.to = envelope.to ? envelope.to : receiver;
-    envelope.type = envelope.type ? envelope.type : number_type;
+    if (envelope.type == 0)
+        envelope.type = envelope.length == BULK ? bulk_type : number_type;
     envelope.length = envelope.length ? envelope.length : 8;
     uint64_t size = b->broken == PORT_BROKEN_LENGTH ? 32 : envelope_record_size(&envelope);
     put_good(b->before);
