@@ -61,6 +61,9 @@ enum {
 #define ODEON_OUTBOX_BYTES_MAX (UINT64_C(1) << 30)
 #define ODEON_WINDOW_BYTES_MAX (UINT64_C(1) << 35) /* a queue's limit and all outboxes */
 
+/* until a message that waits for its time is due, and of a period: a hundred years */
+#define ODEON_DELAY_MAX_NS (UINT64_C(100) * 365 * 86400 * 1000000000)
+
 /* of messages that wait for their time, together */
 #define ODEON_TIMER_BYTES_DEFAULT (UINT64_C(64) << 20)
 #define ODEON_TIMER_BYTES_MAX     (UINT64_C(4) << 30)

@@ -47,10 +47,11 @@ enum envelope_prefix {
     PREFIX_TRACE = 1 << 1,       /* a trace's id */
     PREFIX_ACCEPTED = 1 << 2,    /* stamp of its acceptance, and hops since */
     PREFIX_KIND = 1 << 3,        /* what the service says of it: timer, DOWN, no answer, group */
-    PREFIX_KNOWN = 0x0f,
+    PREFIX_AFTER = 1 << 4,       /* in a port's ring alone: when it is to be sent */
+    PREFIX_KNOWN = 0x1f,
     PREFIX_WORDS_MAX = 8, /* bits */
     /* the others are the service's own */
-    PREFIX_CLIENT_MAY_SET = PREFIX_CORRELATION | PREFIX_TRACE,
+    PREFIX_CLIENT_MAY_SET = PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_AFTER,
 };
 
 struct envelope {
@@ -151,6 +152,12 @@ static inline uint64_t envelope_kind_timer(uint64_t missed)
     return (uint64_t)KIND_TIMER << 56 | (missed < UINT32_MAX ? missed : UINT32_MAX);
 }
 
+/* The word of PREFIX_AFTER: {1: a moment of CLOCK_BOOTTIME, 0: of CLOCK_MONOTONIC : 1, ns : 63}. In
+ * the timer's message its place is that of PREFIX_KIND. */
+#define ENVELOPE_AFTER_BOOT (UINT64_C(1) << 63)
+static_assert((PREFIX_CLIENT_MAY_SET & (PREFIX_AFTER - 1)) < PREFIX_KIND,
+              "with either bit the same words come before");
+
 /* Message types that exist without being registered. */
 enum message_type_system {
     MESSAGE_TYPE_NONE = 0, /* never sent; envelope.E2 */
@@ -191,6 +198,8 @@ enum envelope_reason {
     REASON_STOPPED,     /* somebody else asked it to end */
     REASON_BEGUN_ANEW,  /* its state was lost with the executor; it begins again */
     REASON_NOT_RESUMED, /* ... and its type does not */
+    /* and this one of records again */
+    REASON_TIMERS_FULL, /* as many messages wait for their time as may, or for its user */
     REASON_N,
 };
 

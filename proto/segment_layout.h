@@ -331,6 +331,7 @@ struct segment_undo {
 enum segment_timer_state { TIMER_FREE = 0, TIMER_LIVE = 1, TIMER_SPENT = 3 };
 /* What a timer's deadline counts by: CLOCK_BOOTTIME goes on while the machine is suspended. */
 enum segment_timer_clock { TIMER_CLOCK_MONOTONIC, TIMER_CLOCK_BOOT, TIMER_CLOCKS };
+#define TIMER_POSTED (UINT64_C(1) << 32)
 struct segment_timer {
     alignas(64) _Atomic uint64_t word;
     uint64_t deadline_ns; /* by its clock */
@@ -348,7 +349,9 @@ struct segment_timer {
      * envelope_reason, REASON_NONE: nobody knows of that end so far */
     actor_ref watched;
     uint32_t end, reserved_end;
-    uint64_t reserved[3];
+    uint64_t reserved[2];
+    /* one that a client has posted: its user, and TIMER_POSTED; 0: an actor has armed it */
+    uint64_t posted;
     uint64_t clock; /* enum segment_timer_clock */
 };
 static_assert(sizeof(struct segment_timer) == 128, "a timer is two lines");

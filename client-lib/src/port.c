@@ -152,6 +152,7 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     port->id = plan->id;
     port->ref = plan->ref;
     port->payload_max = plan->payload_max;
+    port->prefix = plan->prefix;
     port->actors_max = plan->actors_max;
     memcpy(port->token, plan->token, sizeof(port->token));
     STAILQ_INIT(&port->kept);

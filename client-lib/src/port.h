@@ -52,7 +52,7 @@ struct odeon_port {
     const _Atomic uint32_t *alive; /* the client's, see connect.C3 */
     _Atomic int closed;  /* 0, -EPIPE, -EPROTO; release after `reason`, read with acquire */
     _Atomic int closing; /* 1: somebody writes, or has written, `reason` */
-    uint32_t actors_max, payload_max;
+    uint32_t actors_max, payload_max, prefix;
     int doorbell;
 
     /* receiving */
@@ -82,7 +82,7 @@ struct odeon_port {
 /* What the service says about a new port, and its descriptors, in the order of the protocol. */
 struct port_plan {
     uint64_t submission_bytes, delivery_bytes;
-    uint32_t submission_offset, delivery_offset, payload_max, actors_max;
+    uint32_t submission_offset, delivery_offset, payload_max, actors_max, prefix;
     uint64_t id;
     odeon_ref ref;
     int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */

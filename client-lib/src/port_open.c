@@ -59,6 +59,7 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
         .delivery_offset = reply->delivery_offset,
         .payload_max = reply->payload_max,
         .actors_max = reply->actors_max,
+        .prefix = reply->prefix,
         .id = reply->port_id,
         .ref = reply->ref,
     };

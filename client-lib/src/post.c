@@ -321,6 +321,52 @@ int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
     return result < 0 ? result : post(port, to, type, POST_URGENT, 0, data, size);
 }
 
+/* The word of PREFIX_AFTER. */
+static uint64_t post_after_word(uint64_t delay_ns)
+{
+    bool by_boot_time = delay_ns & ODEON_BOOT_TIME_BIT_;
+    struct timespec now;
+
+    clock_gettime(by_boot_time ? CLOCK_BOOTTIME : CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec +
+            (delay_ns & ~ODEON_BOOT_TIME_BIT_)) |
+           (by_boot_time ? ENVELOPE_AFTER_BOOT : 0);
+}
+
+static int post_after_check(const struct odeon_port *port, uint64_t correlation, uint64_t delay_ns)
+{
+    if (correlation & PORT_CORRELATION_CALL)
+        return error_set_literal(-EINVAL, "a correlation id does not have its highest bit set: "
+                                          "those are odeon_port_call()'s");
+    if ((delay_ns & ~ODEON_BOOT_TIME_BIT_) > ODEON_DELAY_MAX_NS)
+        return error_set_literal(-ERANGE, "a message is to be sent in more than a hundred years");
+    if (!(port->prefix & PREFIX_AFTER))
+        return error_set_literal(-ENOSYS, "the service at which this port was opened sends nothing "
+                                          "later: it is older than odeon_port_post_after()");
+    return 0;
+}
+
+int odeon_port_post_after(struct odeon_port *port, odeon_ref to, uint32_t type,
+                          uint64_t correlation, const void *data, size_t size, uint64_t delay_ns)
+{
+    unsigned how = POST_AFTER | (correlation ? POST_CORRELATED : 0u);
+    void *payload = NULL;
+    int result = post_check_data(port, data, size);
+
+    if (result == 0)
+        result = post_after_check(port, correlation, delay_ns);
+    if (result == 0)
+        result =
+            post_explain_full(port, port_reserve(port, to, type, how, correlation, size, &payload));
+    if (result < 0)
+        return result;
+    ((uint64_t *)payload)[-1] = post_after_word(delay_ns); /* the last of the optional words */
+    if (size > 0)
+        memcpy(payload, data, size);
+    post_publish(port);
+    return 0;
+}
+
 void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
 {
     void *payload = NULL;

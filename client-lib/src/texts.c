@@ -27,7 +27,8 @@ SAME(FINISHED);
 SAME(STOPPED);
 SAME(BEGUN_ANEW);
 SAME(NOT_RESUMED);
-_Static_assert((int)ODEON_REASON_NOT_RESUMED + 1 == (int)REASON_N, "a reason has no public number");
+SAME(TIMERS_FULL);
+_Static_assert((int)ODEON_REASON_TIMERS_FULL + 1 == (int)REASON_N, "a reason has no public number");
 
 const char *odeon_reason_name(unsigned reason)
 {

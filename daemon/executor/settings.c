@@ -75,7 +75,7 @@ static const struct setting {
       ODEON_DURABLE_DEFAULT, 0, ODEON_DURABLE_MAX,
       "largest state of an actor that is kept over crashes, in bytes" },
     { "timers", SETTING_NUMBER, false, offsetof(struct settings, timers), ODEON_TIMERS_DEFAULT, 0,
-      ODEON_TIMERS_MAX, "timers that actors have armed at a time" },
+      ODEON_TIMERS_MAX, "timers that actors have armed, and clients' posts for later, at a time" },
     { "timer-bytes", SETTING_BYTES, false, offsetof(struct settings, timer_bytes),
       ODEON_TIMER_BYTES_DEFAULT, TIMER_BYTES_MIN, ODEON_TIMER_BYTES_MAX,
       "bytes of the messages that wait for their time" },

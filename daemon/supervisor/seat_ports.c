@@ -17,6 +17,7 @@
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_ports.h"
+#include "proto/envelope.h"
 #include "proto/port_layout.h"
 
 static void seat_ports_send_add(struct seat *seat, struct seat_port *port)
@@ -259,6 +260,7 @@ static void seat_ports_fill_open_reply(const struct seat_port *port, Odeon__Port
     body->token.data = (uint8_t *)port->token;
     body->token.len = sizeof(port->token);
     body->actors_max = port->actors_max ? port->actors_max : ODEON_ACTORS_MAX;
+    body->prefix = PREFIX_CLIENT_MAY_SET;
 }
 
 static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)

@@ -561,13 +561,17 @@ static void ring_bell(struct life *life, uint32_t id)
         mask_set(e->workers[owner], source);
 }
 
+/* One moment for all, which is far ahead. */
+#define POST_LATER_NS UINT64_C(1000000000000000000)
+
 bool client_post(struct life *life, uint32_t id)
 {
     struct client_book *book = &ledger->client[id];
     if (!book->open || book->posted == book->n_posts)
         return false;
     const struct post *post = &book->post[book->posted];
-    unsigned prefix = post->correlated ? PREFIX_CORRELATION : 0;
+    unsigned later = ledger->row[post->row].flags & ROW_LATER ? PREFIX_AFTER : 0,
+             prefix = later | (post->correlated ? PREFIX_CORRELATION : 0);
     uint32_t number = (uint32_t)++book->next[post->row];
     uint64_t correlation = (uint64_t)post->row << 32 | number;
     struct envelope *at =
@@ -579,8 +583,10 @@ bool client_post(struct life *life, uint32_t id)
                              .behaviour = BEHAVIOUR_NONE,
                              .prefix = (uint8_t)prefix };
     at->flags |= ledger->row[post->row].flags & ROW_URGENT ? ENVELOPE_URGENT : 0;
-    if (prefix)
+    if (post->correlated)
         envelope_word_put(at, PREFIX_CORRELATION, correlation);
+    if (later)
+        envelope_word_put(at, PREFIX_AFTER, POST_LATER_NS);
     book->posted++;
     book->tail += envelope_record_size(at);
     store_release(&life->port[id].words->submission_tail, book->tail);

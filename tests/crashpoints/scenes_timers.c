@@ -43,9 +43,42 @@ static void arm_and_fire(struct life *life)
     life_run_queue(life, 1, 1);
 }
 
+/* Between others, for two receivers, one of which has ended. */
+static void setup_later(struct life *life)
+{
+    ledger->client[0].generation = 1;
+    life_port_add(life, 0);
+    row_expect(0, ITEMS, 0, 0);
+    row_expect(1, ITEMS, ROW_LATER, 40);
+    row_expect(2, 1, ROW_LATER | ROW_REFUSED, 0);
+    actor_ref to = sink_make(life, 0), later = sink_make(life, 1), gone = actor_ref_make(400, 7);
+    life_quiesce(life);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        client_books(0, to, 0, 1, false);
+        client_books(0, later, 1, 1, i % 2);
+    }
+    client_books(0, gone, 2, 1, true);
+    while (client_post(life, 0)) {
+    }
+}
+
+static void take_later(struct life *life)
+{
+    life_run_port(life, 0, 0);
+}
+
+/* They are timers, and none has been sent. */
+static void setup_taken(struct life *life)
+{
+    setup_later(life);
+    take_later(life);
+}
+
 const struct scene scenes_timers[] = {
     { "timers are armed and cancelled", setup_timers, NULL, arm, 1, true, NULL, false },
     { "timers are sent", setup_armed, NULL, fire, 0, true, NULL, false },
     { "timers from beginning to end", setup_timers, NULL, arm_and_fire, 1, true, NULL, false },
+    { "posts for later", setup_later, NULL, take_later, 1, true, NULL, false },
+    { "posts for later are sent", setup_taken, NULL, fire, 0, true, NULL, false },
     { .name = NULL },
 };

@@ -40,7 +40,8 @@ static struct envelope record(struct world *w, struct input *input)
         e.type = w->flood;
         break;
     case 2:
-        e.prefix = PREFIX_CORRELATION | (kind & 16 ? PREFIX_TRACE : 0);
+        e.prefix =
+            PREFIX_CORRELATION | (kind & 16 ? PREFIX_TRACE : 0) | (kind & 32 ? PREFIX_AFTER : 0);
         e.length = input_u8(input) % 32;
         break;
     case 3:

@@ -172,7 +172,7 @@ static const struct attack attacks[] = {
       0 },
     { "an optional word that nobody knows, with one that is allowed",
       PORT_BROKEN_HEADER,
-      { .length = 16, .prefix = 0x11 },
+      { .length = 16, .prefix = 0x21 },
       false,
       0 },
     { "slot one beyond the table",

@@ -217,6 +217,7 @@ breaks safety quick timer -DTIMER_VOID
 breaks safety quick timer -DTIMER_EARLY
 breaks safety quick timer -DTIMER_NOREDO
 breaks safety quick timer -DTIMER_OPEN
+breaks safety quick timer -DPOST_EARLY
 holds  safety quick watch
 holds  safety quick watch -DK=3
 breaks safety quick watch -DWATCH_FENCE

@@ -16,7 +16,9 @@
  * (... looks behind the flip that ends the tags), TIMER_CLAIM (a cancelled timer fires), TIMER_VOID
  * (recovery keeps a cancel that no commit stands behind), TIMER_EARLY (the timer ends before the
  * flip that sends), TIMER_NOREDO (recovery does not end what has been sent), TIMER_OPEN (one fires
- * before its turn has been committed).
+ * before its turn has been committed), POST_EARLY (the flip that ends the tag does not consume the
+ * message: of a client's record, which a worker takes from its port as a turn takes a message, the
+ * cursor and the count are one flip).
  */
 #ifndef K
 #define K 2
@@ -64,6 +66,9 @@ W0:
   do
   :: turn == 0 ->
      arm();
+#ifdef POST_EARLY
+     count++;
+#endif
      d_step { count++; turn = 1 }
   :: turn == 1 ->
      claimed = false;

@@ -36,6 +36,7 @@ void seeded_at_actor_ends(struct worker *w, uint64_t ref, int how);
 void seeded_at_spawn_slot(struct segment_actor *durable, uint64_t live);
 void seeded_at_port_attached(struct worker *w, struct port *port, uint64_t tail);
 void seeded_at_port_direct(struct segment_queue *queue, uint64_t bytes);
+void seeded_at_port_later(struct worker *w);
 void seeded_at_letters_kept(struct segment_queue *queue, unsigned active);
 void seeded_at_timer_fires(struct segment_timer *timer, uint64_t next_ns);
 void seeded_at_timer_recovered(struct segment_timer *timer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong visits of a port. */
 #include "daemon/engine/base/futex.h"
+#include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/queue.h"
 #include "tests/seeded/hooks.h"
@@ -26,6 +27,12 @@ void seeded_at_port_direct(struct segment_queue *queue, uint64_t bytes)
 {
     if (SEEDED(direct_early))
         queue_begin_batch(queue, bytes);
+}
+
+void seeded_at_port_later(struct worker *w)
+{
+    if (SEEDED(later_apart))
+        commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
 }
 
 bool seeded_value_is_urgent(int *ret)

@@ -48,6 +48,7 @@
     SEED(timer_early, "a timer ends before the flip that sends its message")                       \
     SEED(timer_no_redo, "recovery does not end a timer that has fired")                            \
     SEED(timer_no_undo, "recovery keeps timers that no commit stands behind")                      \
+    SEED(later_apart, "a timer is there before the record that a client posted is consumed")       \
     SEED(claim_kept, "recovery keeps a claim that no commit stands behind")                        \
     SEED(watch_no_look, "recovery does not look whether who is monitored has ended")               \
     SEED(letters_redo, "recovery does not finish a sweep of the dead letters")                     \

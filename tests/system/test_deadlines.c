@@ -343,6 +343,14 @@ static int post_urgent(void)
     return odeon_port_post_urgent(port, ledger, number_type, &number, sizeof(number));
 }
 
+static int post_after(void)
+{
+    struct probe_number number = { 0 };
+
+    return odeon_port_post_after(port, ledger, number_type, 0, &number, sizeof(number),
+                                 SECONDS(3600));
+}
+
 static int reserve(void)
 {
     void *room = odeon_port_reserve(port, ledger, number_type, sizeof(struct probe_number));
@@ -521,6 +529,7 @@ static const struct row {
     { "odeon_port_post_correlated", post_correlated, 0, FULL },
     { "odeon_port_answer", answer, 0, FULL },
     { "odeon_port_post_urgent", post_urgent, 0, FULL },
+    { "odeon_port_post_after", post_after, 0, FULL },
     { "odeon_port_reserve", reserve, 0, FULL },
     { "odeon_port_commit", commit, 0, 0 },
     { "odeon_port_receive", receive, 0, 0 },

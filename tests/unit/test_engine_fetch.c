@@ -106,6 +106,8 @@ static void begin(void)
     config.outbox_bytes = 1 << 18;
     config.backlog_bytes = 1 << 17;
     config.stealing = STEAL_NONE;
+    config.timers_max = 8;
+    config.timer_bytes = 1 << 17;
     engine_fixture_open(&f, config);
     number_type = engine_fixture_message(&f, "number", 8, false);
     bulk_type = engine_fixture_message(&f, "bulk", 0, true);
@@ -224,6 +226,11 @@ static void client_is_gone(void)
     assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
 }
 
+static void no_timers(void)
+{
+    f.engine->timers.bytes = f.engine->segment.header->timer_bytes;
+}
+
 static const struct branch branches[] = {
     { "straight into its receiver's batch", .run = 1 },
     { "... with a correlation id", { .prefix = PREFIX_CORRELATION, .length = 16 }, .run = 1 },
@@ -235,6 +242,16 @@ static const struct branch branches[] = {
     { "the first of three", .behind = 2, .run = 3 },
     { "between others", .before = 1, .behind = 1, .run = 3 },
     { "too long to be taken directly", { .length = BULK }, .run = 1 },
+    { "for a time to come", { .prefix = PREFIX_AFTER, .length = 16 }, .run = 0 },
+    { "... among others",
+      { .prefix = PREFIX_AFTER, .length = 16 },
+      .before = 1,
+      .behind = 1,
+      .run = 2 },
+    { "for a time to come, and no room",
+      { .prefix = PREFIX_AFTER | PREFIX_CORRELATION, .length = 24 },
+      .prepare = no_timers,
+      .refused = 1 },
     { "nobody's reference",
       { .to = UINT64_C(77) << 32 | ACTOR_REF_OWN | ODEON_PORTS_MAX },
       .refused = 1 },

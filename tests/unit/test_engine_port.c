@@ -317,6 +317,12 @@ static void test_broken_header(void **state)
         if (!(header.prefix & PREFIX_CLIENT_MAY_SET))
             broken(PORT_BROKEN_HEADER, header, 32);
     }
+    header.prefix = PREFIX_AFTER; /* no answer comes later, nor anything that is urgent */
+    header.flags = ENVELOPE_REPLY;
+    broken(PORT_BROKEN_HEADER, header, 32);
+    header.flags = ENVELOPE_URGENT;
+    broken(PORT_BROKEN_HEADER, header, 32);
+    header.flags = 0;
     header.length = 0;
     header.prefix = 0xff;
     broken(PORT_BROKEN_HEADER, header, 24);

@@ -140,6 +140,8 @@ static void damage_timers(struct engine_fixture *f)
     DAMAGE(timer->place, 1 << 30, "timer 0: words");
     DAMAGE(timer->arm_worker, 77777, "timer 0: words");
     DAMAGE(timer->clock, TIMER_CLOCKS, "timer 0: words");
+    DAMAGE(timer->posted, 2 * TIMER_POSTED, "timer 0: words");
+    DAMAGE(timer->posted, TIMER_POSTED, "timer 0: no message"); /* whose owner is no port */
     DAMAGE(message->length, 60000, "timer 0: no message");
     DAMAGE(message->prefix, 0, "timer 0: no message");
     DAMAGE(message->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");

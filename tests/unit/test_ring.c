@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/clientlib_cmocka.h"
@@ -57,6 +58,76 @@ static void test_correlated_post_carries_its_id(void **state)
     memcpy(&id, f->payload, sizeof(id));
     assert_int_equal(id, 77);
     assert_memory_equal(f->payload + 8, "xyz", 3);
+}
+
+static uint64_t word_at(const uint8_t *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+static uint64_t now_by(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static void test_post_after_says_when(void **state)
+{
+    const uint64_t hour = UINT64_C(3600) * SECOND_NS;
+    struct fixture *f = *state;
+    struct envelope e;
+    uint64_t before = now_by(CLOCK_MONOTONIC), when;
+
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, 0, "xyz", 3, hour), 0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.to, actor);
+    assert_int_equal(e.type, TYPE);
+    assert_int_equal(e.flags, 0);
+    assert_int_equal(e.prefix, PREFIX_AFTER);
+    assert_int_equal(e.length, 8 + 3);
+    when = word_at(f->payload);
+    assert_true(when >= before + hour && when <= now_by(CLOCK_MONOTONIC) + hour);
+    assert_memory_equal(f->payload + 8, "xyz", 3);
+
+    before = now_by(CLOCK_BOOTTIME);
+    assert_int_equal(
+        odeon_port_post_after(f->port, actor, TYPE, 77, "xyz", 3, ODEON_BOOT_TIME(hour)), 0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.prefix, PREFIX_CORRELATION | PREFIX_AFTER);
+    assert_int_equal(e.length, 16 + 3);
+    assert_int_equal(word_at(f->payload), 77);
+    when = word_at(f->payload + 8);
+    assert_true(when & ENVELOPE_AFTER_BOOT);
+    when &= ~ENVELOPE_AFTER_BOOT;
+    assert_true(when >= before + hour && when <= now_by(CLOCK_BOOTTIME) + hour);
+    assert_memory_equal(f->payload + 16, "xyz", 3);
+}
+
+static void test_post_after_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct envelope e;
+
+    assert_int_equal(odeon_port_post_after(NULL, actor, TYPE, 0, "x", 1, 1), -EINVAL);
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, 0, NULL, 1, 1), -EINVAL);
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, UINT64_C(1) << 63, "x", 1, 1),
+                     -EINVAL);
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, 0, "x", 1, ODEON_DELAY_MAX_NS + 1),
+                     -ERANGE);
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, 0, "x", 1, UINT64_MAX), -ERANGE);
+    assert_int_equal(odeon_port_post_after(f->port, ODEON_NOBODY, TYPE, 0, "x", 1, 1), -ESRCH);
+    /* of a service that would close the port for it */
+    f->port->prefix = PREFIX_CORRELATION | PREFIX_TRACE;
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, 0, "x", 1, 1), -ENOSYS);
+    assert_non_null(strstr(odeon_error_text(), "older"));
+    f->port->prefix = 0;
+    assert_int_equal(odeon_port_post_after(f->port, actor, TYPE, 0, "x", 1, 1), -ENOSYS);
+    assert_false(fake_take(&f->fake, &e, f->payload));
 }
 
 static void test_impossible_arguments_are_refused(void **state)
@@ -448,6 +519,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_post_lays_out_a_record, setup, teardown),
         cmocka_unit_test_setup_teardown(test_correlated_post_carries_its_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_post_after_says_when, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_post_after_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_ring_would_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records_do_not_wrap, setup, teardown),

@@ -194,6 +194,20 @@ ODEON_API int odeon_port_post_wait(struct odeon_port *port, odeon_ref to, uint32
  * refused. */
 ODEON_API int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
                                      const void *data, size_t size);
+/* As odeon_port_post(), for later: the message is sent to its receiver `delay_ns` from now, up to a
+ * hundred years, by CLOCK_MONOTONIC, or by CLOCK_BOOTTIME as ODEON_BOOT_TIME(ns). 0: accepted; it
+ * is sent once, in the order of the times that clients and actors have asked for, whatever dies or
+ * is closed meanwhile, this port and its client included. It takes no room in the receiver's queue
+ * until then. `correlation` not 0: as of odeon_port_post_correlated(). Not all is known at once: a
+ * refusal with ODEON_REASON_TIMERS_FULL says that as many messages wait for their time as may
+ * (settings timers, timer-bytes), or half of what the others leave are this user's;
+ * ODEON_REASON_NO_SUCH_ACTOR, now or at its time, that the receiver has ended. There is no taking
+ * back. -ENOSYS: the port was opened at a service that is older than this; -ERANGE: beyond a
+ * hundred years; else as odeon_port_post(). A behaviour sees it as sent by a timer
+ * (odeon_is_timer()). */
+ODEON_API int odeon_port_post_after(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                    uint64_t correlation, const void *data, size_t size,
+                                    uint64_t delay_ns);
 /* In place: room for `size` bytes of payload to fill, 8-byte aligned; NULL and errno as for
  * odeon_port_post(). Several records may be reserved one after the other; odeon_port_commit()
  * publishes all of them with one store. A record that was reserved and not committed vanishes with

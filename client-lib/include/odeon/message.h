@@ -85,6 +85,11 @@ enum odeon_builtin_message {
     ODEON_MSG_REFUSAL = 5, /* to a port: struct odeon_refusal */
 };
 
+/* In the place of a delay or a period: the same, by CLOCK_BOOTTIME, which goes on while the machine
+ * is suspended. */
+#define ODEON_BOOT_TIME(ns_) ((uint64_t)(ns_) | ODEON_BOOT_TIME_BIT_)
+#define ODEON_BOOT_TIME_BIT_ (UINT64_C(1) << 63)
+
 /* Why a record was refused or became a dead letter. */
 enum odeon_reason {
     ODEON_REASON_NONE = 0,
@@ -109,6 +114,9 @@ enum odeon_reason {
     ODEON_REASON_STOPPED,     /* somebody else did: odeon_stop(), odeonctl actor stop, ... */
     ODEON_REASON_BEGUN_ANEW,  /* its state was lost with an executor; it begins again */
     ODEON_REASON_NOT_RESUMED, /* ... and it does not: ODEON_RESTART_STOP */
+    /* of odeon_port_post_after(): as many messages wait for their time as may (timers,
+     * timer-bytes), or half of what others leave are the sender's user's */
+    ODEON_REASON_TIMERS_FULL,
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

@@ -77,6 +77,8 @@ ODEON_INLINED_ const char *odeon_reason_name_(unsigned reason)
         return "begun-anew";
     case ODEON_REASON_NOT_RESUMED:
         return "not-resumed";
+    case ODEON_REASON_TIMERS_FULL:
+        return "timers-full";
     default:
         return "unknown";
     }

@@ -568,9 +568,6 @@ odeon_logf(struct odeon_context *ctx, enum odeon_log_level level, const char *fo
  * What struct odeon_host.send_after says; `ret_` NULL: it will not be cancelled. A service that is
  * older than timers: -ENOSYS. */
 #define ODEON_SECOND_NS UINT64_C(1000000000)
-/* In the place of a delay or a period: the same, by CLOCK_BOOTTIME (ODEON_TIMER_BOOT). */
-#define ODEON_BOOT_TIME(ns_) ((uint64_t)(ns_) | ODEON_BOOT_TIME_BIT_)
-#define ODEON_BOOT_TIME_BIT_ (UINT64_C(1) << 63)
 
 #define odeon_send_after(ctx_, ret_, delay_ns_, to_, message_, ...)                                \
     ODEON_FILLED_(message_,                                                                        \

@@ -42,6 +42,7 @@ enum inject_point {
     INJECT_mailbox_over = INJECT_none,
     INJECT_port_attached = INJECT_none,
     INJECT_port_direct = INJECT_none,
+    INJECT_port_later = INJECT_none,
     INJECT_recovery_begins = INJECT_none,
     INJECT_recovery_flush = INJECT_none,
     INJECT_run_copied = INJECT_none,

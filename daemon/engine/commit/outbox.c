@@ -111,3 +111,18 @@ uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *g
     } while (run != group->last && (run = w->flush.runs[run].next));
     return sum;
 }
+
+void outbox_refuse(struct worker *w, uint32_t destination, actor_ref client,
+                   const struct envelope *record, uint64_t correlation, enum envelope_reason reason)
+{
+    struct refusal refusal = { .correlation = correlation,
+                               .to = record->to,
+                               .type = record->type,
+                               .reason = (uint16_t)reason };
+    struct envelope *out = outbox_append(w, destination, envelope_size(sizeof(refusal)));
+    *out = (struct envelope){
+        .to = client, .from = record->to, .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal)
+    };
+    memcpy(envelope_payload(out), &refusal, sizeof(refusal));
+    stat_add(w, STAT_refusals, 1);
+}

@@ -93,6 +93,12 @@ static inline struct envelope *outbox_append(struct worker *w, uint32_t destinat
     return at;
 }
 
+/* A record is refused: the client at `destination`, whose port is `client`, is told. Of the record
+ * only receiver and type are looked at. */
+void outbox_refuse(struct worker *w, uint32_t destination, actor_ref client,
+                   const struct envelope *record, uint64_t correlation,
+                   enum envelope_reason reason);
+
 static inline bool outbox_fits(const struct worker *w, uint64_t size)
 {
     return w->outbox.length + sizeof(struct outbox_run) + size <= w->outbox.limit;

@@ -58,6 +58,7 @@ struct flush {
      * bytes that there is memory for; what the records in the outbox will take, and what the
      * present one will, if its port waits for it; and why a record was turned away */
     uint32_t account, timed;
+    uint32_t n_later; /* ... and how many of them timers have been armed with */
     uint64_t left, pending_ns, over_ns;
     enum turned_away turned_away;
     uint64_t longest; /* log that was flushed since the last look at the window */

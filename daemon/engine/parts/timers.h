@@ -59,6 +59,17 @@ struct watch_mark {
     bool hangs;
 };
 
+/* What waits for clients of each user (timers/timer_users.h); 0: those whom no quota binds. */
+enum { TIMER_USERS_MAX = 1024 };
+struct timer_user {
+    uint32_t user, n;
+    uint64_t bytes;
+};
+struct timer_users {
+    uint32_t n;
+    struct timer_user of[TIMER_USERS_MAX];
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -85,4 +96,5 @@ struct timers {
     bool unlooked;              /* some have been armed since the last barrier */
     struct watch_round round;   /* ... and may have come too late */
     struct watch_mark *marks;   /* by timer */
+    struct timer_users users;
 };

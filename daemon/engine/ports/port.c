@@ -146,18 +146,8 @@ static uint64_t port_correlation_fetch(const uint8_t *at, const struct envelope 
 static void port_refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
                         enum envelope_reason reason)
 {
-    struct refusal refusal = { .correlation = port_correlation_fetch(at, h),
-                               .to = h->to,
-                               .type = h->type,
-                               .reason = (uint16_t)reason };
-    struct envelope *out = outbox_append(w, segment_port_destination(&w->engine->segment, id),
-                                         envelope_size(sizeof(refusal)));
-    *out = (struct envelope){ .to = w->engine->segment.ports[id].ref,
-                              .from = h->to,
-                              .type = MESSAGE_TYPE_REFUSAL,
-                              .length = sizeof(refusal) };
-    memcpy(envelope_payload(out), &refusal, sizeof(refusal));
-    stat_add(w, STAT_refusals, 1);
+    outbox_refuse(w, segment_port_destination(&w->engine->segment, id),
+                  w->engine->segment.ports[id].ref, h, port_correlation_fetch(at, h), reason);
 }
 
 /* Why a record cannot go to its receiver. */
@@ -259,6 +249,67 @@ static void port_commit(struct worker *w)
     w->flush.pending_ns = 0;
 }
 
+/* What is to be sent at a time to come (timer_posted.h). */
+struct port_later {
+    uint32_t id;
+    const uint8_t *at;
+    const struct envelope *h;
+};
+static void port_later_copy(struct envelope *message, const struct worker *w,
+                            const struct timer_request *request, uint64_t timer)
+{
+    const struct port_later *later = request->data;
+    (void)timer;
+    port_record_copy(w->engine, later->id, later->at, later->h, message);
+}
+
+static void port_later_commit(struct worker *w, const struct timer_request *request)
+{
+    const struct port_later *later = request->data;
+    POINT(port_later, w);
+    w->batch.cursor += envelope_record_size(later->h);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
+}
+
+static enum envelope_reason port_later_arm(struct worker *w, uint32_t id, const struct port *port,
+                                           const uint8_t *at, const struct envelope *h)
+{
+    const struct port_later later = { .id = id, .at = at, .h = h };
+    const struct timer_request request = {
+        .to = h->to,
+        .fill = port_later_copy,
+        .commit = port_later_commit,
+        .data = &later,
+        .size = h->length - envelope_prefix_bytes(PREFIX_AFTER),
+        .owner = w->engine->segment.ports[id].ref,
+        .posted = TIMER_POSTED | w->engine->budget.accounts[port->account].user,
+    };
+    uint64_t timer;
+    return timers_arm_checked(w, &request, &timer) == 0 ? REASON_NONE : REASON_TIMERS_FULL;
+}
+
+/* As port_route(): a record that a timer is armed with, or that is refused. */
+static __attribute__((noinline)) enum port_broken
+port_route_later(struct worker *w, uint32_t id, struct port *port, const struct envelope *h)
+{
+    struct engine *e = w->engine;
+    const uint8_t *at = port_record_at(port, w->batch.cursor);
+    enum envelope_reason reason = port_route_reason(e, port, h, port_key_of(e, h->to));
+    if (h->flags) /* no answer comes later, nor anything that is urgent */
+        return PORT_BROKEN_HEADER;
+    if (reason == REASON_NONE && h->type < MESSAGE_TYPE_FIRST_PLAIN)
+        reason = REASON_NOT_ACCEPTED;
+    if (reason == REASON_NONE)
+        reason = port_later_arm(w, id, port, at, h);
+    if (reason == REASON_NONE) {
+        w->flush.n_later++;
+        return PORT_OK;
+    }
+    w->batch.cursor += envelope_record_size(h);
+    port_refuse(w, id, at, h, reason);
+    return PORT_OK;
+}
+
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
  * then there is no more of the batch. What its receiver makes of it is found out when it is run.
  * `h`: the copy of its header. `timed`: its user's time is bound. */
@@ -270,6 +321,8 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
     enum port_broken why = port_header_check(e, h, w->batch.tail - w->batch.cursor);
     if (why != PORT_OK)
         return why;
+    if (unlikely(h->prefix & PREFIX_AFTER))
+        return port_route_later(w, id, port, h);
     uint64_t size = envelope_record_size(h);
     uint64_t key = port_key_of(e, h->to);
     uint32_t destination = actor_key_destination(key);
@@ -347,7 +400,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
 {
     struct engine *e = w->engine;
     if (port_header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
-        VALUE(is_urgent, h->flags & ENVELOPE_URGENT))
+        VALUE(is_urgent, h->flags & ENVELOPE_URGENT) || h->prefix & PREFIX_AFTER)
         /* an urgent one would be in the ordinary lane, and the next urgent one before it */
         return -1;
     uint64_t key = port_key_of(e, h->to);
@@ -434,6 +487,7 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     w->flush.account = budget_is_accounted(w->engine) ? port->account : 0;
     w->flush.left = budget_left(w->engine, port->account);
     w->flush.timed = load_relaxed(&w->engine->budget.quota_ns) ? port->account : 0;
+    w->flush.n_later = 0;
     commit_flip(w, w->batch.source, head, tail, 0, 0, 0);
     POINT(port_attached, w, port, tail);
     n = unlikely(w->flush.timed) ? port_route_timed(w, id, port, known, most, &why)
@@ -447,7 +501,7 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     port_rate_count(port, n);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
-    stat_add(w, STAT_messages_sent, n);
+    stat_add(w, STAT_messages_sent, n - w->flush.n_later); /* those are sent at their time */
     w->outbox.n_logged = w->outbox.n_flushed = 0;
     w->flush.account = 0;
     if (unlikely(w->flush.turned_away))

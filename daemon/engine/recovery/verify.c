@@ -12,6 +12,7 @@
 #include "daemon/engine/recovery/verify_walk.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"
+#include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timers.h"
 #include "proto/port_layout.h"
 
@@ -209,8 +210,11 @@ static int verify_check_ports(const struct verify *v)
 }
 
 /* A timer's message, or what a question that stays without an answer comes to. */
-static bool verify_is_of_a_timer(const struct envelope *message)
+static bool verify_is_of_a_timer(const struct segment_timer *timer, const struct envelope *message)
 {
+    if (timer_posted_is(timer)) /* with what its client may set */
+        return (message->prefix & ~(unsigned)(PREFIX_CORRELATION | PREFIX_TRACE)) == PREFIX_KIND &&
+               message->flags == 0 && actor_ref_slot(timer->owner) < ODEON_PORTS_MAX;
     return message->flags & ENVELOPE_REPLY
                ? message->prefix == PREFIX_CORRELATION && message->type == MESSAGE_TYPE_NO_ANSWER
                : message->prefix == PREFIX_KIND;
@@ -237,7 +241,8 @@ static int verify_check_timer(const struct verify *v, uint32_t i)
     if (timer->class >= TIMER_CLASSES ||
         timer->place >= s->header->timer_bytes / TIMER_CLASS_BYTES(timer->class) ||
         timer->arm_worker >= s->n_ids || (timer->claim_count && timer->claim_worker >= s->n_ids) ||
-        timer->clock >= TIMER_CLOCKS || timer_word_generation(load_relaxed(&timer->word)) == 0)
+        timer->clock >= TIMER_CLOCKS || timer->posted / TIMER_POSTED > 1 ||
+        timer_word_generation(load_relaxed(&timer->word)) == 0)
         return verify_damaged(v, "timer %u: words that cannot be", i);
     const struct envelope *message = segment_timer_message(s, timer);
     uint64_t size =
@@ -245,7 +250,7 @@ static int verify_check_timer(const struct verify *v, uint32_t i)
     if (actor_ref_is_foreign(timer->owner) || actor_ref_is_foreign(message->to))
         return verify_foreign(v, "timer", i,
                               actor_ref_is_foreign(timer->owner) ? timer->owner : message->to);
-    if (size == 0 || !verify_is_of_a_timer(message) || !envelope_prefix_fits(message) ||
+    if (size == 0 || !verify_is_of_a_timer(timer, message) || !envelope_prefix_fits(message) ||
         !verify_is_of_a_watch(v, timer, message) ||
         actor_ref_slot(message->to) >= s->header->actors_max ||
         actor_ref_slot(timer->owner) >= s->header->actors_max)

@@ -44,18 +44,8 @@ static void special_dead_letter_write(struct worker *w, const struct envelope *e
         uint64_t key = load_relaxed(&e->actors.table[from].key);
         if (actor_key_kind(key) == ACTOR_PORT &&
             actor_key_generation(key) == actor_ref_generation(envelope->from)) {
-            struct refusal refusal = { .correlation = envelope_correlation(envelope),
-                                       .to = envelope->to,
-                                       .type = envelope->type,
-                                       .reason = (uint16_t)reason };
-            struct envelope *out =
-                outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
-            *out = (struct envelope){ .to = envelope->from,
-                                      .from = envelope->to,
-                                      .type = MESSAGE_TYPE_REFUSAL,
-                                      .length = sizeof(refusal) };
-            memcpy(envelope_payload(out), &refusal, sizeof(refusal));
-            stat_add(w, STAT_refusals, 1);
+            outbox_refuse(w, actor_key_destination(key), envelope->from, envelope,
+                          envelope_correlation(envelope), reason);
             return;
         }
     }

@@ -8,6 +8,7 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/timers/timer_heap.h"
+#include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timers.h"
 
 static uint64_t timer_fire_key(const struct engine *e, actor_ref ref)
@@ -97,6 +98,32 @@ static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, u
     stat_add(w, STAT_timers_missed, missed);
 }
 
+/* What a client has posted and nobody gets: it is told, or, if it is not there any more, the record
+ * is a dead letter. Of another timer nobody is told. */
+static void timer_fire_for_nobody(struct engine *e, uint32_t timer)
+{
+    struct worker *w = e->control;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    const struct envelope *message = segment_timer_message(&e->segment, durable);
+    uint64_t port = timer_fire_key(e, durable->owner);
+    if (!timer_posted_is(durable)) {
+        timers_end(e, timer);
+        stat_add(w, STAT_timers_dropped, 1);
+        return;
+    }
+    if (port != ACTOR_FREE) {
+        outbox_refuse(w, actor_key_destination(port), durable->owner, message,
+                      envelope_correlation(message), REASON_NO_SUCH_ACTOR);
+    } else {
+        uint64_t size = envelope_record_size(message);
+        struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
+        memcpy(out, message, size);
+        out->behaviour = REASON_NO_SUCH_ACTOR;
+        stat_add(w, STAT_dead_letters, 1);
+    }
+    timer_fire_commit(e, timer, 0);
+}
+
 /* Not now: its turn goes on, or there is no room. */
 static void timer_fire_wait(struct engine *e, uint32_t timer, uint64_t due_ns)
 {
@@ -124,9 +151,8 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
             timer_fire_begin_owner(e, timer, owner);
         else
             timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
-    } else if (owner == ACTOR_FREE || key == ACTOR_FREE) {
-        timers_end(e, timer);
-        stat_add(e->control, STAT_timers_dropped, 1);
+    } else if (key == ACTOR_FREE || (owner == ACTOR_FREE && !timer_posted_is(durable))) {
+        timer_fire_for_nobody(e, timer);
     } else if (watches_waits(durable) && !watches_is_over(e, timer, now_ns)) {
         return;
     } else if (!outbox_look_for_room(e->control, actor_key_destination(key))) {

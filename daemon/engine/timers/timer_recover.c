@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timer_stock.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -83,6 +84,8 @@ static void timer_recover_places(struct engine *e, uint32_t class, uint8_t *take
  * once. */
 static uint64_t timer_recover_due(const struct engine *e, const struct segment_timer *timer)
 {
+    if (timer_posted_is(timer))
+        return timer->deadline_ns;
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(timer->owner)].word);
     if (slot_word_generation(word) != actor_ref_generation(timer->owner))
         return 0;

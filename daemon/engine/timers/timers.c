@@ -12,7 +12,9 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_owners.h"
+#include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timer_stock.h"
+#include "daemon/engine/timers/timer_users.h"
 
 /* In this order: whatever comes between, the difference is too small rather than too large
  * (timers.TM6). */
@@ -167,7 +169,10 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     const struct segment_timer *durable = &e->segment.timers[timer];
     t->n++;
     t->n_watches += durable->watched != 0;
-    timer_owners_add(&t->owners, durable->owner, timer);
+    if (timer_posted_is(durable))
+        timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
+    else
+        timer_owners_add(&t->owners, durable->owner, timer);
     watches_hang(e, timer);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
     timer_heap_add(
@@ -187,7 +192,11 @@ void timers_end(struct engine *e, uint32_t timer)
     if (timer_word_state(ended) == TIMER_FREE)
         timer_stock_put(&t->numbers, timer);
     t->bytes -= TIMER_CLASS_BYTES(durable->class);
-    timer_owners_remove(&t->owners, durable->owner, timer);
+    if (timer_posted_is(durable))
+        timer_users_remove(&t->users, timer_posted_user(durable),
+                           TIMER_CLASS_BYTES(durable->class));
+    else
+        timer_owners_remove(&t->owners, durable->owner, timer);
     watches_unhang(e, timer);
     t->n_watches -= durable->watched != 0;
     t->n--;
@@ -216,14 +225,28 @@ static uint32_t timers_class_of(uint64_t bytes)
     return class;
 }
 
-/* A number and a place. One actor has at most half of what the others leave. */
-static bool timers_take(struct engine *e, actor_ref owner, uint32_t class, uint32_t *ret_timer,
-                        uint32_t *ret_place)
+/* One actor, or the clients of one user, have at most half of what the others leave: of numbers,
+ * and clients of bytes, too (timer_posted.TP2). */
+static bool timers_may(const struct engine *e, const struct worker *w,
+                       const struct timer_request *request)
+{
+    const struct timers *t = &e->timers;
+    struct timer_user own = { 0 };
+    if (request->posted)
+        own = timer_users_get(&t->users, (uint32_t)request->posted);
+    else
+        own.n = timer_owners_count(&t->owners, w->ctx.self);
+    if (request->posted && own.n == 0 && !timer_users_has_room(&t->users))
+        return false;
+    return own.n < (e->segment.n_timers - (t->n - own.n) + 1) / 2 &&
+           own.bytes < (e->segment.header->timer_bytes - (t->bytes - own.bytes) + 1) / 2;
+}
+
+/* A number and a place. */
+static bool timers_take(struct engine *e, uint32_t class, uint32_t *ret_timer, uint32_t *ret_place)
 {
     struct timers *t = &e->timers;
-    uint32_t own = timer_owners_count(&t->owners, owner);
-    if (own >= (e->segment.n_timers - (t->n - own) + 1) / 2 ||
-        t->bytes + TIMER_CLASS_BYTES(class) > e->segment.header->timer_bytes ||
+    if (t->bytes + TIMER_CLASS_BYTES(class) > e->segment.header->timer_bytes ||
         !timer_stock_take(&t->numbers, ret_timer))
         return false;
     if (!timer_stock_take(&t->places[class], ret_place)) {
@@ -263,7 +286,8 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     durable->clock = request->clock;
     durable->period_ns = request->period_ns;
     durable->sequence = ++e->timers.sequence;
-    durable->owner = w->ctx.self;
+    durable->owner = request->posted ? request->owner : w->ctx.self;
+    durable->posted = request->posted;
     durable->claim_count = 0;
     durable->arm_worker = w->id;
     durable->arm_count = w->actors.spawned_count = commit_count(w); /* nobody flips meanwhile */
@@ -277,6 +301,8 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
         request->fill(message, w, request, word >> 32 << 32 | timer);
     else
         timers_write_message(message, w, request);
+    if (request->posted)
+        timer_posted_take_when(durable, message);
     crash_order();
     store_release(&durable->word, word);
     timers_count_in(e, timer, request->watched ? now_ns + WATCH_LOOK_NS : durable->deadline_ns);
@@ -298,16 +324,22 @@ static int timers_check(const struct engine *e, const struct timer_request *requ
 
 int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *ret_id)
 {
+    int r = timers_check(w->engine, request);
+    return r < 0 ? r : timers_arm_checked(w, request, ret_id);
+}
+
+int timers_arm_checked(struct worker *w, const struct timer_request *request, uint64_t *ret_id)
+{
     struct engine *e = w->engine;
     uint32_t timer, place,
         class = timers_class_of(envelope_size(envelope_prefix_bytes(PREFIX_KIND) + request->size));
-    int r = timers_check(e, request);
-    if (r < 0)
-        return r;
+    int r = 0;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(e, TIMER_SETTLES);
-    if (timers_take(e, w->ctx.self, class, &timer, &place)) {
+    if (timers_may(e, w, request) && timers_take(e, class, &timer, &place)) {
         *ret_id = timers_write(w, request, timer, class, place);
+        if (request->commit)
+            request->commit(w, request);
         timers_set_clock_earlier(e);
     } else {
         r = -EAGAIN;

@@ -36,7 +36,7 @@
 enum {
     TIMER_SETTLES = 2, /* cancelled ones that each call looks after */
 };
-#define TIMER_DELAY_MAX_NS  (UINT64_C(100) * 365 * 86400 * 1000000000)
+#define TIMER_DELAY_MAX_NS  ODEON_DELAY_MAX_NS
 #define TIMER_PERIOD_MIN_NS UINT64_C(100000)
 
 int timers_open(struct engine *engine);
@@ -56,10 +56,19 @@ struct timer_request {
     size_t size;
     uint64_t delay_ns, period_ns;
     enum segment_timer_clock clock;
+    /* One that a client has posted (timer_posted.h): the port, and what the entry is to have;
+     * `fill` copies the record, whose words and payload are `size` bytes but for when it is to be
+     * sent. */
+    actor_ref owner;
+    uint64_t posted;
+    /* ... which consumes the record, before anybody can look at the timer (timer_posted.TP1). */
+    void (*commit)(struct worker *w, const struct timer_request *request);
 };
 /* Within a turn. -EMSGSIZE; -ESRCH: no actor can have this reference; -ERANGE: a time that cannot
  * be; -EAGAIN: no room for another one, or not for this actor. */
 int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *ret_id);
+/* The same for what has been looked at, as records of ports have been. 0, -EAGAIN. */
+int timers_arm_checked(struct worker *w, const struct timer_request *request, uint64_t *ret_id);
 /* Within a turn. 0: with its commit the timer, or the watch, will not fire (again); -ENOENT: it has
  * fired, been cancelled, never was, or is the other of the two; -EPERM: another actor's. */
 int timers_cancel(struct worker *w, uint64_t id, bool watch);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients post to be sent at a time to come: the worker that takes the record from the port's
+ * ring arms a timer with it, whose message it is, in the flip that consumes it.
+ *
+ * Threads: the worker that runs the port, within its visit, under the mutex of the timers.
+ *
+ * timer_posted.TP1  The timer's tag is the count of the worker that is attached to the port, and
+ *     the next flip of that worker has the port's cursor behind the record: there is a timer if,
+ *     and only if, the record is consumed [POST_EARLY]. That flip comes before the mutex is given
+ *     back: a look never meets one whose tag holds, which would have to wait, and let those that
+ *     were posted behind it go first.
+ * timer_posted.TP2  What has been accepted does not go with its client: the end of a port ends none
+ *     of them. Until it has been sent it counts for the client's user, who has at most half of what
+ *     the others leave, of numbers and of bytes.
+ * timer_posted.TP3  A deadline that is past is that of the moment at which the record is taken:
+ *     none is sent before what is due already.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "proto/envelope.h"
+#include "proto/segment_layout.h"
+
+static inline bool timer_posted_is(const struct segment_timer *timer)
+{
+    return timer->posted != 0;
+}
+static inline uint32_t timer_posted_user(const struct segment_timer *timer)
+{
+    return (uint32_t)timer->posted;
+}
+/* The message is a record's copy: when it is to be sent is the timer's from now on, and no more in
+ * the message. */
+void timer_posted_take_when(struct segment_timer *timer, struct envelope *message);
