@@ -150,12 +150,12 @@ static bool host_spawn_is_wrong(const struct odeon_spawn_options *options)
            (options->find && !options->name);
 }
 
-/* link, find, reserved: nothing of them is asked for. */
-static inline bool host_spawn_is_usual(const struct odeon_spawn_options *options)
+/* link, find, reserved: 0, nothing of them is asked for. */
+static inline uint32_t host_spawn_words(const struct odeon_spawn_options *options)
 {
     uint32_t words;
     memcpy(&words, &options->link, sizeof(words));
-    return words == 0;
+    return words;
 }
 
 static inline int host_spawn_read(const struct odeon_spawn_options *options,
@@ -225,7 +225,7 @@ static int host_spawn(struct odeon_context *ctx, uint32_t type,
                   "places of plain spawns");
     if (!options || !ret_ref || ctx->self == ODEON_NOBODY ||
         options->struct_size != sizeof(*options) || options->placement > ODEON_PLACE_HERE ||
-        options->name || options->args_size > 0 || options->place || !host_spawn_is_usual(options))
+        options->name || options->args_size > 0 || options->place | host_spawn_words(options))
         return host_spawn_otherwise(ctx, type, options, ret_ref);
     return engine_ctx_spawn_plain(host_engine_ctx(ctx), type,
                                   (enum engine_placement)options->placement, ret_ref);
