@@ -105,6 +105,7 @@ int ctl_actor_send(struct ctl *ctl);
 int ctl_actor_stop(struct ctl *ctl);
 int ctl_queue_list(struct ctl *ctl);
 int ctl_timer_list(struct ctl *ctl);
+int ctl_monitor_list(struct ctl *ctl);
 int ctl_type_release(struct ctl *ctl);
 int ctl_dlq_list(struct ctl *ctl);
 int ctl_dlq_show(struct ctl *ctl);

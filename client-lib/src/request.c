@@ -163,6 +163,7 @@ static bool request_is_repeatable(const Odeon__Request *request)
     case ODEON__REQUEST__BODY_EXECUTOR_SHOW:
     case ODEON__REQUEST__BODY_QUEUE_LIST:
     case ODEON__REQUEST__BODY_TIMER_LIST:
+    case ODEON__REQUEST__BODY_MONITOR_LIST:
         return true;
     default:
         return false;

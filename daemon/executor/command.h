@@ -29,6 +29,8 @@ int command_queue_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
 int command_timer_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
+int command_monitor_list(struct executor *executor, const Odeon__Request *request,
+                         struct frame *frame, struct reply *reply);
 int command_actor_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
 int command_actor_show(struct executor *executor, const Odeon__Request *request,

@@ -172,6 +172,9 @@ static void use_lists(struct odeon_client *client, uint8_t which)
         odeon_list_free(list);
         list = NULL;
         (void)odeon_timer_list(client, ODEON_NOBODY, 0, 0, &list);
+        odeon_list_free(list);
+        list = NULL;
+        (void)odeon_monitor_list(client, ODEON_NOBODY, 0, 0, &list);
         if (odeon_memory_show(client, NULL, &memory) == 0)
             odeon_result_free(memory);
         break;

@@ -232,6 +232,14 @@ static int timer_list(void)
     return list_of(r, list);
 }
 
+static int monitor_list(void)
+{
+    struct odeon_list *list = NULL;
+    int r = odeon_monitor_list(client, ODEON_NOBODY, 0, 0, &list);
+
+    return list_of(r, list);
+}
+
 static int memory_show(void)
 {
     struct odeon_memory *memory = NULL;
@@ -511,6 +519,7 @@ static const struct row {
     { "odeon_executor_set", executor_change, LATE, LATE },
     { "odeon_queue_list", queue_list, LATE, LATE },
     { "odeon_timer_list", timer_list, LATE, LATE },
+    { "odeon_monitor_list", monitor_list, LATE, LATE },
     { "odeon_memory_show", memory_show, LATE, LATE },
     { "odeon_dead_letter_list", letter_list, LATE, LATE },
     { "odeon_dead_letter_show", letter_show, LATE, LATE },

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include <odeon/codec.h>
+
 #include "tests/system/ends.h"
 #include "tests/system/harness.h"
 
@@ -126,6 +128,18 @@ static pid_t client_begin(odeon_ref *ret_ref)
     return pid;
 }
 
+/* What odeonctl shows of one, and of nobody once the client has gone. */
+static void is_shown(odeon_ref watched)
+{
+    char output[1024], shown[128], ref[ODEON_REF_TEXT];
+
+    odeon_ref_format(watched, ref);
+    snprintf(shown, sizeof(shown), "\"watched\":\"%s\",\"kind\":\"monitor\"}", ref);
+    assert_true(
+        wait_until(ctl(&service, output, sizeof(output), "monitor list --json --of %s", ref) == 0 &&
+                   strstr(output, shown)));
+}
+
 static void test_clients(void **state)
 {
     (void)state;
@@ -135,6 +149,8 @@ static void test_clients(void **state)
         struct ends_heard heard;
 
         post(watcher, odeon_message_of(ends_watch), &watch, sizeof(watch));
+        if (i == 0)
+            is_shown(watch.ref);
         if (i % 3 == 1) {
             pid_t executor = service_executor(&service);
 

@@ -330,6 +330,18 @@ int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t aft
     return 0;
 }
 
+int odeon_monitor_list(struct odeon_client *client, odeon_ref of, uint64_t after, uint32_t rows,
+                       struct odeon_list **ret)
+{
+    (void)client, (void)rows, (void)after;
+    fake.to = of;
+    *ret = fake_list(1, sizeof(struct odeon_monitor_info));
+    *(struct odeon_monitor_info *)(*ret)->rows = (struct odeon_monitor_info){
+        .id = 78, .watcher = odeon_ref_make(1, 5, 2), .watched = odeon_ref_make(1, 6, 3), .link = 1
+    };
+    return 0;
+}
+
 int odeon_timer_list(struct odeon_client *client, odeon_ref owner, uint64_t after, uint32_t rows,
                      struct odeon_list **ret)
 {

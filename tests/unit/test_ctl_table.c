@@ -484,6 +484,18 @@ static void test_queue(void **state)
     check_has(out, "4096");
 }
 
+static void test_monitor(void **state)
+{
+    (void)state;
+    assert_int_equal(run("monitor|list|--json|--of|1.5.2"), CTL_DONE);
+    assert_int_equal(fake.to, odeon_ref_make(1, 5, 2));
+    check_has(out, "{\"version\":1,\"monitors\":[\n{\"id\":78,\"watcher\":\"1.5.2\","
+                   "\"watched\":\"1.6.3\",\"kind\":\"link\"}");
+    assert_int_equal(run("monitor|list"), CTL_DONE);
+    assert_int_equal(fake.to, ODEON_NOBODY);
+    check_has(out, "WATCHED");
+}
+
 static void test_timer(void **state)
 {
     (void)state;
@@ -685,6 +697,7 @@ int main(void)
         TEST(test_actor_spawn_by_fields),
         TEST(test_actor_others),
         TEST(test_queue),
+        TEST(test_monitor),
         TEST(test_timer),
         TEST(test_memory),
         TEST(test_dlq),

@@ -131,6 +131,12 @@ struct odeon_timer_info {
     uint64_t period_ns; /* 0: it comes once */
     int by_boot_time;   /* its time goes on while the machine is suspended */
 };
+/* An actor that is told when another one, or a client, ends; or that ends with it. */
+struct odeon_monitor_info {
+    uint64_t id;                /* what odeon_monitor() gave */
+    odeon_ref watcher, watched; /* who is told, or ends; and whose end that is */
+    int link;                   /* it ends the watcher: the option `link` of a spawn */
+};
 /* What memory is for, in bytes of pages that exist. */
 struct odeon_memory_part {
     const char *what; /* "message queues", "outboxes", ... */
@@ -218,6 +224,12 @@ ODEON_API int odeon_queue_list(struct odeon_client *client, const char *kind, ui
 ODEON_API int odeon_timer_list(struct odeon_client *client, odeon_ref owner, uint64_t after,
                                uint32_t rows,
                                struct odeon_list **ret); /* struct odeon_timer_info */
+
+/* Monitors and links in which `of` watches or is watched, or all (ODEON_NOBODY); pages as of
+ * odeon_timer_list(). */
+ODEON_API int odeon_monitor_list(struct odeon_client *client, odeon_ref of, uint64_t after,
+                                 uint32_t rows,
+                                 struct odeon_list **ret); /* struct odeon_monitor_info */
 
 ODEON_API int odeon_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                 struct odeon_list **ret); /* struct odeon_plugin_info */
