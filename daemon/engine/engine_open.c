@@ -29,6 +29,7 @@
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/signal/order_all.h"
 #include "daemon/engine/stuck/stall.h"
+#include "daemon/engine/timers/timer_put_off.h"
 #include "daemon/engine/timers/timers.h"
 
 uint64_t engine_segment_size(const struct engine_config *config)
@@ -128,7 +129,9 @@ static int engine_open_rooms(struct engine *e)
         r = overflow_open(e);
     if (r == 0)
         r = stall_open(e);
-    return r == 0 ? timers_open(e) : r;
+    if (r == 0)
+        r = timers_open(e);
+    return r == 0 ? timer_put_off_open(e) : r;
 }
 
 /* Settings that can change. */
@@ -215,6 +218,7 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    timer_put_off_close(e);
     timers_close(e);
     stall_close(e);
     overflow_close(e);

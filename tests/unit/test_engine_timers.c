@@ -22,6 +22,7 @@ enum act {
     ACT_CANCEL,      /* the last one */
     ACT_CANCEL_LOOK, /* ... and looks at what is due within the turn */
     ACT_CANCEL_DIE,  /* ... and dies in the turn */
+    ACT_ARM_BETWEEN, /* two, and looks in between */
     ACT_END
 };
 struct orders {
@@ -75,6 +76,20 @@ static void act_arm(struct engine_context *ctx, struct orders *o)
     }
 }
 
+/* Equal deadlines but for the time in between. */
+static void act_arm_between(struct engine_context *ctx, struct orders *o)
+{
+    const struct engine_timer_times times = { .delay_ns = 0 };
+
+    for (uint64_t i = 0; i < 2; i++) {
+        o->result =
+            engine_ctx_send_after(ctx, ctx->self, number_type, 1, &i, sizeof(i), &times, &o->id);
+        assert_int_equal(o->result, 0);
+        if (i == 0)
+            timer_fire_due(f.engine, LONG_AFTER);
+    }
+}
+
 static int on_go(void *self, const void *message, struct engine_context *ctx)
 {
     struct orders *o = &shared->orders;
@@ -85,6 +100,8 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
         act_arm(ctx, o);
     if (o->act >= ACT_CANCEL && o->act <= ACT_CANCEL_DIE)
         o->result = engine_ctx_timer_cancel(ctx, o->id);
+    if (o->act == ACT_ARM_BETWEEN)
+        act_arm_between(ctx, o);
     if (o->act == ACT_ARM_LOOK || o->act == ACT_CANCEL_LOOK)
         timer_fire_due(f.engine, LONG_AFTER);
     if (o->act == ACT_ARM_DIE || o->act == ACT_CANCEL_DIE)
@@ -252,6 +269,16 @@ static void test_not_before_its_turn_has_been_committed(void **state)
     assert_int_equal(shared->n_notes, 0);
     fire(LONG_AFTER + TIMER_OPEN_MAX_NS);
     assert_numbers(1);
+}
+
+/* timer_put_off.PO1 */
+static void test_in_order_though_one_was_looked_at(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM_BETWEEN });
+    assert_int_equal(shared->n_notes, 0);
+    fire(LONG_AFTER);
+    assert_numbers(2);
 }
 
 static void test_a_turn_that_died_has_armed_nothing(void **state)
@@ -660,6 +687,7 @@ int main(void)
         TIMER_TEST(test_fires_once_and_in_order),
         cmocka_unit_test(test_equal_deadlines),
         TIMER_TEST(test_not_before_its_turn_has_been_committed),
+        TIMER_TEST(test_in_order_though_one_was_looked_at),
         TIMER_TEST(test_a_turn_that_died_has_armed_nothing),
         TIMER_TEST(test_cancelled),
         TIMER_TEST(test_a_turn_that_died_has_cancelled_nothing),

@@ -70,6 +70,17 @@ struct timer_users {
     struct timer_user of[TIMER_USERS_MAX];
 };
 
+/* Timers that one turn of a worker id has armed, and that were due before its commit
+ * (timers/timer_put_off.h): chains, of numbers + 1. */
+struct timer_put_off_turn {
+    uint64_t count;
+    uint32_t first;
+};
+struct timer_put_off {
+    struct timer_put_off_turn *of; /* by id */
+    uint32_t *next;                /* by timer */
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -97,4 +108,5 @@ struct timers {
     struct watch_round round;   /* ... and may have come too late */
     struct watch_mark *marks;   /* by timer */
     struct timer_users users;
+    struct timer_put_off put_off;
 };

@@ -9,6 +9,7 @@
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_posted.h"
+#include "daemon/engine/timers/timer_put_off.h"
 #include "daemon/engine/timers/timers.h"
 
 static uint64_t timer_fire_key(const struct engine *e, actor_ref ref)
@@ -171,12 +172,14 @@ static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t monoto
 {
     const struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t now_ns = timers_by_its_clock(e, timer, monotonic_ns);
-    if (timers_is_open(&e->segment, durable->arm_worker, durable->arm_count))
+    if (timers_is_open(&e->segment, durable->arm_worker, durable->arm_count)) {
+        timer_put_off_add(e, timer);
         timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM1 */
-    else if (durable->claim_count != 0)
+    } else if (durable->claim_count != 0) {
         timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM2 */
-    else
+    } else if (!timer_put_off_rejoin(e, timer)) {
         timer_fire_one(e, timer, now_ns);
+    }
 }
 
 /* One that was cancelled is given back where its kind are (timers_settle()). */
@@ -209,6 +212,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     struct worker *w = e->control;
     uint32_t n = 0;
     pthread_mutex_lock(&e->timers.mutex);
+    timer_put_off_look(e);
     timers_settle(e, TIMER_FIRES);
     timer_fire_drop_orphans(e, TIMER_FIRES);
     watches_look(e);
