@@ -143,7 +143,8 @@ static inline unsigned envelope_hops(const struct envelope *e)
     return word ? (unsigned)(*word & 0xff) : 0;
 }
 
-/* The word of PREFIX_KIND: {what : 8, unused : 24, of it : 32}. KIND_ANSWER is in no record, but in
+/* The word of PREFIX_KIND: {what : 8, timer : 24, of it : 32}; `timer`: of what a periodic one has
+ * sent, which (timers.h), else 0. KIND_ANSWER is in no record, but in
  * the context of what answers a question (ENVELOPE_REPLY). */
 enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER, KIND_DOWN };
 /* Of what a timer has sent; `missed`: so many of its times went by before it could. */

@@ -100,7 +100,6 @@ struct history_verdict {
     uint64_t actors;            /* that have noted something of themselves */
     uint64_t turns, turns_void; /* that were committed; attempts that were not */
     uint64_t armed, fired, missed, cancelled;
-    uint64_t behind; /* of a periodic timer, behind its cancel, and sent before */
     uint64_t asked, answered, unanswered, withdrawn;
     uint64_t ended;                  /* timers and questions that ended with their actors */
     uint64_t wrong[HISTORY_WRONG_N]; /* how often */

@@ -13,7 +13,6 @@ enum fate { FATE_OPEN, FATE_CAME, FATE_REVOKED, FATE_DROPPED };
 struct promise {
     uint64_t from_ns; /* no later than this it was made */
     uint64_t times;   /* of a periodic timer: how often it has come, or was missed */
-    uint64_t revoked_ns;
     uint32_t span_us; /* until it may come; a period */
     uint8_t fate;
     bool periodic;
@@ -98,21 +97,18 @@ static void come_again(const struct promises *p, enum promises_sort sort,
               number);
 }
 
-/* history.H8: of each period one, or a miss, and none before it is over. What was sent before the
- * cancel may have waited in the actor's queue. */
+/* history.H8: of each period one, or a miss, and none before it is over. */
 static void come_periodically(const struct promises *p, struct promise *promise,
                               const struct history_record *record, struct history_verdict *verdict)
 {
     uint64_t times = promise->times + 1 + record->missed, due = due_ns(promise, times);
-    if (promise->fate == FATE_REVOKED && due > promise->revoked_ns)
+    if (promise->fate == FATE_REVOKED)
         come_again(p, PROMISES_TIMERS, promise, record->sequence, verdict);
     else if (due > record->at_ns)
         found(verdict, HISTORY_DOUBLED, p,
               "timer %" PRIu64 " has come more often than its period has passed, %" PRIu64
               " times with %u missed now",
               record->sequence, times, record->missed);
-    else
-        verdict->behind += promise->fate == FATE_REVOKED;
     promise->times = times;
     verdict->missed += record->missed;
 }
@@ -173,7 +169,6 @@ static void revoke(struct promises *p, enum promises_sort sort, const struct his
         return;
     }
     settle(p, sort, promise, FATE_REVOKED);
-    promise->revoked_ns = record->at_ns;
     verdict->cancelled += sort == PROMISES_TIMERS;
     verdict->withdrawn += sort == PROMISES_QUESTIONS;
 }

@@ -373,6 +373,45 @@ static void test_periods(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_timers_missed), 9);
 }
 
+/* timers.TM7: it has been sent, and waits behind what cancels it. */
+static void test_a_period_that_waits_is_cancelled(void **state)
+{
+    (void)state;
+    for (int restarted = 0; restarted < 2; restarted++) {
+        order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
+        shared->orders.act = ACT_CANCEL;
+        assert_int_equal(engine_actor_send(f.engine, actor, go_type, NULL, 0), 0);
+        assert_false(timer_fire_due(f.engine, clock_now_ns() + 3ul * SECOND / 2));
+        if (restarted)
+            restart();
+        run_queues();
+        assert_int_equal(shared->orders.result, 0);
+        fire(LONG_AFTER);
+        assert_int_equal(shared->n_notes, 0);
+        assert_int_equal(engine_fixture_stat(&f, STAT_timers_revoked), 1 + restarted);
+    }
+    /* ... and one that is not cancelled comes */
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
+    fire(clock_now_ns() + 3ul * SECOND / 2);
+    assert_int_equal(shared->n_notes, 1);
+}
+
+/* What a timer of somebody who has ended has sent still comes. */
+static void test_a_period_of_who_has_ended(void **state)
+{
+    actor_ref other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    order_of(other, (struct orders){
+                        .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND, .to = actor });
+    shared->orders.act = ACT_END;
+    assert_int_equal(engine_actor_send(f.engine, other, go_type, NULL, 0), 0);
+    timer_fire_due(f.engine, clock_now_ns() + 3ul * SECOND / 2);
+    run_queues();
+    fire(LONG_AFTER);
+    assert_int_equal(shared->n_notes, 1);
+}
+
 static void test_bounds(void **state)
 {
     (void)state;
@@ -694,6 +733,8 @@ int main(void)
         TIMER_TEST(test_another_ones_is_not_cancelled),
         TIMER_TEST(test_cancelled_ones_make_room),
         TIMER_TEST(test_periods),
+        TIMER_TEST(test_a_period_that_waits_is_cancelled),
+        TIMER_TEST(test_a_period_of_who_has_ended),
         TIMER_TEST(test_bounds),
         TIMER_TEST(test_who_has_ended_is_sent_nothing),
         cmocka_unit_test(test_owners),

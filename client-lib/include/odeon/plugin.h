@@ -172,8 +172,9 @@ struct odeon_host {
     int (*send_after)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
                       const void *data, size_t size, const struct odeon_timer_options *options,
                       odeon_timer *ret_timer);
-    /* (ABI 2.1) 0: it will not come (again), once this behaviour has returned; -ENOENT: it has been
-     * sent for the last time, or cancelled; -EPERM: another actor has armed it. */
+    /* (ABI 2.1) 0: it will not come (again), once this behaviour has returned, nor what a periodic
+     * one has sent and still waits; -ENOENT: it has been sent for the last time, or cancelled;
+     * -EPERM: another actor has armed it. */
     int (*timer_cancel)(struct odeon_context *ctx, odeon_timer timer);
     /* (ABI 2.2) As send, and asks: exactly one outcome comes back as a message, an answer or
      * odeon_no_answer, at the latest `timeout_ns` from now (0: 30 s), counted by CLOCK_MONOTONIC.

@@ -13,6 +13,7 @@
 #include "daemon/engine/run/suspect.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/place.h"
+#include "daemon/engine/timers/timers.h"
 
 /* The handlers of this message have returned, and it has not been committed. */
 static inline void special_returned(struct worker *w)
@@ -117,7 +118,7 @@ static void special_context_set(struct worker *w, const struct envelope *envelop
     w->ctx.message_size = (uint16_t)envelope_payload_size(envelope);
     w->ctx.correlation = envelope_correlation(envelope);
     const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
-    w->ctx.kind = kind ? *kind : 0;
+    w->ctx.kind = kind ? *kind & ~(UINT64_C(0xffffff) << 32) : 0;
     w->ctx.hops = envelope_hops(envelope);
     w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
     w->ctx.attempts = envelope->attempts;
@@ -282,11 +283,25 @@ static inline bool special_is_answer(const struct envelope *envelope)
     return envelope->flags & ENVELOPE_REPLY || envelope->type == MESSAGE_TYPE_NO_ANSWER;
 }
 
+/* What a periodic timer has sent, which has been cancelled since (timers.TM7). */
+static bool special_is_revoked(struct worker *w, const struct envelope *envelope)
+{
+    const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
+    uint32_t tag = kind ? *kind >> 32 & 0xffffff : 0;
+    return tag != 0 && *kind >> 56 == KIND_TIMER &&
+           timers_is_revoked(w->engine, envelope->from, tag);
+}
+
 void special_run(struct worker *w, const struct envelope *envelope, struct actor *actor,
                  enum envelope_reason begun, uint64_t cursor)
 {
     if (unlikely(envelope->flags & ENVELOPE_DROPPED)) {
         stat_add(w, STAT_dropped_oldest, 1);
+        special_commit(w, cursor);
+        return;
+    }
+    if (unlikely(special_is_revoked(w, envelope))) {
+        stat_add(w, STAT_timers_revoked, 1);
         special_commit(w, cursor);
         return;
     }

@@ -93,7 +93,9 @@ static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, u
     struct worker *w = e->control;
     const struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t missed, next_ns = timer_fire_next(durable, now_ns, &missed);
-    envelope_word_put(timer_fire_copy(e, timer, key), PREFIX_KIND, envelope_kind_timer(missed));
+    uint64_t tag = durable->period_ns ? timer_tag(timer_id(&e->segment, timer)) : 0;
+    envelope_word_put(timer_fire_copy(e, timer, key), PREFIX_KIND,
+                      envelope_kind_timer(missed) | tag << 32);
     timer_fire_commit(e, timer, next_ns);
     stat_add(w, STAT_timers_fired, 1);
     stat_add(w, STAT_timers_missed, missed);

@@ -386,6 +386,32 @@ void timers_take_back(struct worker *w, uint64_t id)
     pthread_mutex_unlock(&w->engine->timers.mutex);
 }
 
+static bool timers_owner_lives(const struct engine *e, actor_ref owner)
+{
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(owner)].key);
+    return actor_key_generation(key) == actor_ref_generation(owner) && actor_key_lives(key);
+}
+
+/* The timer of a living owner that is not there any more was cancelled, or of an earlier life: a
+ * periodic one ends in no other way. */
+bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
+{
+    uint32_t number = tag & ((1u << TIMER_TAG_NUMBER_BITS) - 1);
+    if (number >= e->segment.n_timers || actor_ref_slot(owner) >= e->config.actors_max)
+        return false;
+    const struct segment_timer *durable = &e->segment.timers[number];
+    pthread_mutex_lock(&e->timers.mutex);
+    uint64_t word = load_relaxed(&durable->word);
+    bool there = timer_word_state(word) == TIMER_LIVE && durable->owner == owner &&
+                 durable->period_ns != 0 && timer_tag(word >> 32 << 32 | number) == tag;
+    bool revoked =
+        there ? durable->claim_count != 0 &&
+                    !timers_is_open(&e->segment, durable->claim_worker, durable->claim_count)
+              : timers_owner_lives(e, owner);
+    pthread_mutex_unlock(&e->timers.mutex);
+    return revoked;
+}
+
 /* What nobody can cancel is neither. */
 static bool timers_is_such(const struct segment *segment, uint64_t id, bool watch)
 {

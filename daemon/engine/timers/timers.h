@@ -20,6 +20,8 @@
  *     finds the record stores them again [TIMER_NOREDO].
  * timers.TM4  A timer belongs to one incarnation of its actor. One whose actor begins anew after a
  *     crash does not fire; it has that actor initialised, unless something else has.
+ * timers.TM7  What a periodic timer has sent is run by nobody once its cancel has been committed,
+ *     or its owner begun another life: its record says which timer it is, and its receiver looks.
  * timers.TM5  A number, and a message's place, are free only when the word that says so has been
  *     stored: nobody's message is overwritten by another's.
  * timers.TM6  The descriptor counts by CLOCK_BOOTTIME, and is never set to later than the first one
@@ -83,6 +85,19 @@ void timers_take_back(struct worker *w, uint64_t id);
 bool timers_leave(struct worker *w, actor_ref who);
 /* Who watches it, an actor or a port, is told, and then its slot is given back. */
 void timers_watched_leave(struct worker *w, actor_ref who);
+
+/* Which periodic timer has sent a record: {1, three bits of its generation, its number : 20}.
+ * Numbers come again so late that no record waits for so many generations. */
+enum { TIMER_TAG_NUMBER_BITS = 20, TIMER_TAG_GENERATIONS = 8 };
+static_assert(ODEON_TIMERS_MAX <= 1 << TIMER_TAG_NUMBER_BITS, "a tag has the timer's number");
+static inline uint32_t timer_tag(uint64_t id)
+{
+    return (TIMER_TAG_GENERATIONS | (uint32_t)(id >> 32) % TIMER_TAG_GENERATIONS)
+               << TIMER_TAG_NUMBER_BITS |
+           (uint32_t)id;
+}
+/* A record from `owner` with this tag, which is not 0, is not to be run any more (timers.TM7). */
+bool timers_is_revoked(struct engine *engine, actor_ref owner, uint32_t tag);
 
 static inline uint64_t timer_word(uint32_t generation, enum segment_timer_state state)
 {
