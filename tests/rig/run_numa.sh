@@ -12,7 +12,8 @@ BUILD=$(realpath -e "${1-}") || exit 2
 
 FILES=(--file "$HERE/test_numa.sh" --file "$HERE/tap.sh")
 for name in odeond odeon-executor odeonctl odeon-wordcount wordcount.so; do
-    path=$(find "$BUILD" -type f -name "$name" -not -path '*/CMakeFiles/*' | sort | head -n 1)
+    path=$(find "$BUILD" -type f -name "$name" -not -path '*/CMakeFiles/*' \
+        -not -path "$BUILD/arm64/*" | sort | head -n 1)
     if [ -z "$path" ]; then
         echo "not ok 1 - $name is built"
         exit 1
