@@ -60,6 +60,10 @@ enum history_kind {
     HISTORY_UNANSWERED,  /* ... is that there will be no answer, for another reason */
     HISTORY_WITHDRAWN,   /* no outcome is to come, said the service */
     HISTORY_ASK_GONE,    /* there is none to be withdrawn, said the service */
+    HISTORY_WATCHED,     /* somebody is monitored, that will end */
+    HISTORY_DOWN,        /* ... has, it was told */
+    HISTORY_UNWATCHED,   /* it is not to be told, said the service */
+    HISTORY_WATCH_GONE,  /* there is no such monitor, said the service */
 };
 
 struct history_record {
@@ -101,7 +105,8 @@ struct history_verdict {
     uint64_t turns, turns_void; /* that were committed; attempts that were not */
     uint64_t armed, fired, missed, cancelled;
     uint64_t asked, answered, unanswered, withdrawn;
-    uint64_t ended;                  /* timers and questions that ended with their actors */
+    uint64_t watched, downs;
+    uint64_t ended;                  /* timers, questions, monitors that ended with their actors */
     uint64_t wrong[HISTORY_WRONG_N]; /* how often */
     char first[200];                 /* what was wrong first, in words */
 };

@@ -19,8 +19,11 @@ struct promise {
 };
 
 static const char *const nouns[PROMISES_SORTS] = {
-    [PROMISES_TIMERS] = "timer", [PROMISES_QUESTIONS] = "question"
+    [PROMISES_TIMERS] = "timer", [PROMISES_QUESTIONS] = "question", [PROMISES_ENDS] = "end"
 };
+static const char *const revoked[PROMISES_SORTS] = { [PROMISES_TIMERS] = "cancelled",
+                                                     [PROMISES_QUESTIONS] = "withdrawn",
+                                                     [PROMISES_ENDS] = "not to be told" };
 
 static void __attribute__((format(printf, 4, 5)))
 found(struct history_verdict *verdict, enum history_wrong wrong, const struct promises *promises,
@@ -61,6 +64,7 @@ static void make(struct promises *p, enum promises_sort sort, const struct histo
     p->sorts[sort].open++;
     verdict->armed += sort == PROMISES_TIMERS;
     verdict->asked += sort == PROMISES_QUESTIONS;
+    verdict->watched += sort == PROMISES_ENDS;
 }
 
 /* The one that a record is about. NULL: there is none, which has been said. */
@@ -91,7 +95,7 @@ static void come_again(const struct promises *p, enum promises_sort sort,
 {
     if (promise->fate == FATE_REVOKED)
         found(verdict, HISTORY_REVOKED, p, "%s %" PRIu64 " has come, and was %s", nouns[sort],
-              number, sort == PROMISES_TIMERS ? "cancelled" : "withdrawn");
+              number, revoked[sort]);
     else
         found(verdict, HISTORY_DOUBLED, p, "%s %" PRIu64 " has come once more", nouns[sort],
               number);
@@ -157,6 +161,20 @@ static void answer(struct promises *p, const struct history_record *record,
 
 /* ---- taken back ---- */
 
+/* An end is told once, whenever it is. */
+static void down(struct promises *p, const struct history_record *record,
+                 struct history_verdict *verdict)
+{
+    struct promise *promise = promise_of(p, PROMISES_ENDS, record, verdict);
+    if (!promise)
+        return;
+    verdict->downs++;
+    if (promise->fate != FATE_OPEN)
+        come_again(p, PROMISES_ENDS, promise, record->sequence, verdict);
+    else
+        settle(p, PROMISES_ENDS, promise, FATE_CAME);
+}
+
 static void revoke(struct promises *p, enum promises_sort sort, const struct history_record *record,
                    struct history_verdict *verdict)
 {
@@ -173,13 +191,14 @@ static void revoke(struct promises *p, enum promises_sort sort, const struct his
     verdict->withdrawn += sort == PROMISES_QUESTIONS;
 }
 
-/* The service knows nothing of it. A timer that comes once may be under way; anything else that is
- * open should be there. */
+/* The service knows nothing of it. A timer that comes once, and an end, may be under way; anything
+ * else that is open should be there. */
 static void miss(struct promises *p, enum promises_sort sort, const struct history_record *record,
                  struct history_verdict *verdict)
 {
     struct promise *promise = promise_of(p, sort, record, verdict);
-    if (!promise || promise->fate != FATE_OPEN || (sort == PROMISES_TIMERS && !promise->periodic))
+    if (!promise || promise->fate != FATE_OPEN || sort == PROMISES_ENDS ||
+        (sort == PROMISES_TIMERS && !promise->periodic))
         return;
     found(verdict, HISTORY_LOST, p, "%s %" PRIu64 " was not there to be taken back", nouns[sort],
           record->sequence);
@@ -216,6 +235,18 @@ void promises_add(struct promises *p, const struct history_record *record,
         break;
     case HISTORY_ASK_GONE:
         miss(p, PROMISES_QUESTIONS, record, verdict);
+        break;
+    case HISTORY_WATCHED:
+        make(p, PROMISES_ENDS, record, verdict);
+        break;
+    case HISTORY_DOWN:
+        down(p, record, verdict);
+        break;
+    case HISTORY_UNWATCHED:
+        revoke(p, PROMISES_ENDS, record, verdict);
+        break;
+    case HISTORY_WATCH_GONE:
+        miss(p, PROMISES_ENDS, record, verdict);
         break;
     default:
         found(verdict, HISTORY_DAMAGED, p, "a record of kind %u, number %" PRIu64, record->kind,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to come to one actor: its timers, and the outcomes of its questions (history.H7 to
- * history.H9). Each sort is numbered from 1, in the order of arming and asking; a number's state is
- * one small struct, and a record is looked at once.
+/* What is to come to one actor: its timers, the outcomes of its questions, and the ends of those
+ * that it monitors (history.H7 to history.H9). Each sort is numbered from 1, in the order of arming
+ * and asking; a number's state is one small struct, and a record is looked at once.
  *
- * What else an actor can be promised (that it is told of an end, say) is one more sort, with its
- * own kinds of records.
+ * * What else an actor can be promised is one more sort, with its own kinds of records.
  */
 #pragma once
 
@@ -12,7 +11,7 @@
 
 struct promise;
 
-enum promises_sort { PROMISES_TIMERS, PROMISES_QUESTIONS, PROMISES_SORTS };
+enum promises_sort { PROMISES_TIMERS, PROMISES_QUESTIONS, PROMISES_ENDS, PROMISES_SORTS };
 
 struct promises {
     uint64_t actor; /* who it is, for the verdict */

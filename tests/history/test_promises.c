@@ -243,6 +243,51 @@ static void test_period_behind_its_cancel(void **state)
     expect_wrong(HISTORY_REVOKED, 1);
 }
 
+/* ---- ends ---- */
+
+static void test_end_told(void **state)
+{
+    (void)state;
+    put(HISTORY_WATCHED, 1, 1, AT(TURNS), 0);
+    put(HISTORY_WATCHED, 1, 2, AT(TURNS), 0);
+    put(HISTORY_WATCH_GONE, 1, 1, AT(TURNS), 0); /* it is under way */
+    put(HISTORY_UNWATCHED, 1, 2, AT(TURNS), 0);
+    put(HISTORY_DOWN, 1, 1, AT(TURNS), 0);
+    expect_right();
+}
+
+static void test_end_lost(void **state)
+{
+    (void)state;
+    put(HISTORY_WATCHED, 1, 1, AT(TURNS), 0);
+    expect_wrong(HISTORY_LOST, 1);
+}
+
+static void test_end_twice(void **state)
+{
+    (void)state;
+    put(HISTORY_WATCHED, 1, 1, AT(TURNS), 0);
+    put(HISTORY_DOWN, 1, 1, AT(TURNS), 0);
+    put(HISTORY_DOWN, 1, 1, AT(TURNS), 0);
+    expect_wrong(HISTORY_DOUBLED, 1);
+}
+
+static void test_end_that_was_not_to_be_told(void **state)
+{
+    (void)state;
+    put(HISTORY_WATCHED, 1, 1, AT(TURNS), 0);
+    put(HISTORY_UNWATCHED, 1, 1, AT(TURNS), 0);
+    put(HISTORY_DOWN, 1, 1, AT(TURNS), 0);
+    expect_wrong(HISTORY_REVOKED, 1);
+}
+
+static void test_end_of_nobody(void **state)
+{
+    (void)state;
+    put(HISTORY_DOWN, 1, 1, AT(TURNS), 0);
+    expect_wrong(HISTORY_PHANTOM, 1);
+}
+
 /* ---- questions ---- */
 
 static void test_outcome_lost(void **state)
@@ -408,6 +453,11 @@ int main(void)
         TEST(period_twice),
         TEST(period_lost),
         TEST(period_behind_its_cancel),
+        TEST(end_told),
+        TEST(end_lost),
+        TEST(end_twice),
+        TEST(end_that_was_not_to_be_told),
+        TEST(end_of_nobody),
         TEST(outcome_lost),
         TEST(answered_and_expired),
         TEST(refused_and_answered),

@@ -53,10 +53,12 @@ void history_print(const struct history_verdict *verdict, FILE *to)
         fprintf(to,
                 " actors=%" PRIu64 " turns=%" PRIu64 " void=%" PRIu64 " armed=%" PRIu64
                 " fired=%" PRIu64 " missed=%" PRIu64 " cancelled=%" PRIu64 " asked=%" PRIu64
-                " answered=%" PRIu64 " unanswered=%" PRIu64 " withdrawn=%" PRIu64 " ended=%" PRIu64,
+                " answered=%" PRIu64 " unanswered=%" PRIu64 " withdrawn=%" PRIu64
+                " watched=%" PRIu64 " downs=%" PRIu64 " ended=%" PRIu64,
                 verdict->actors, verdict->turns, verdict->turns_void, verdict->armed,
                 verdict->fired, verdict->missed, verdict->cancelled, verdict->asked,
-                verdict->answered, verdict->unanswered, verdict->withdrawn, verdict->ended);
+                verdict->answered, verdict->unanswered, verdict->withdrawn, verdict->watched,
+                verdict->downs, verdict->ended);
     for (int i = 0; i < HISTORY_WRONG_N; i++)
         if (verdict->wrong[i])
             fprintf(to, " %s=%" PRIu64, names[i], verdict->wrong[i]);

@@ -10,15 +10,17 @@ set -u
 build=$(realpath -e "$1") || exit 2
 shift
 [ $# -gt 0 ] || set -- timer_stays=doubled timer_gone=lost timer_behind=doubled \
-    cancel_gone=revoked ask_stays=doubled outcome_gone=lost
+    cancel_gone=revoked ask_stays=doubled outcome_gone=lost watch_no_look=lost
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 survived=0
 for pair in "$@"; do
-    seed=${pair%=*} name=${pair#*=} found=
+    seed=${pair%=*} name=${pair#*=} found='' blind=(--blind)
+    # the other bugs break monitors, too, and then nothing goes on until all patience is over
+    [ "$seed" != watch_no_look ] || blind=()
     for try in 1 2 3 4 5 6 7 8; do
         ODEON_SEED=$seed timeout 1200 "$build/tests/stress/promises" --kills 40 --patience 20 \
-            --executor "$build/tests/stress/executor-seeded" >"$log" 2>/dev/null
+            "${blind[@]}" --executor "$build/tests/stress/executor-seeded" >"$log" 2>/dev/null
         rc=$?
         if [ $rc = 1 ] && grep -q "^# history=WRONG .* $name=[1-9]" "$log"; then
             found=$(grep -m1 -o " $name=[1-9].*" "$log")

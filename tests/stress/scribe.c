@@ -17,7 +17,7 @@
 #include "tests/stress/scribe_log.h"
 
 #define HOUR_US UINT32_C(3600000000)
-enum { TICKS = 12, PERIODS = 2, QUESTIONS = 12 };
+enum { TICKS = 12, PERIODS = 2, QUESTIONS = 12, ENDS = 8 };
 
 struct scribe_tick {
     uint64_t id, number; /* id 0: nothing */
@@ -32,18 +32,24 @@ struct scribe_asked {
     uint16_t how, open;
 };
 
+struct scribe_end {
+    uint64_t monitor, number; /* monitor 0: nothing */
+};
+
 ODEON_STATE(scribe, {
     struct scribe_log log; /* first: what is noted of it */
-    uint64_t seed, hushed, timers_open, questions_open, mayflies;
+    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind;
     odeon_ref others[8], mayfly;
     struct scribe_tick ticks[TICKS];
     struct scribe_period periods[PERIODS];
     struct scribe_asked asked[QUESTIONS];
+    struct scribe_end ends[ENDS];
 });
 
 ODEON_INIT(scribe, struct scribe_args)
 {
     self->seed = args->seed;
+    self->blind = args->blind;
     scribe_log_init(&self->log, args->index + 1, args->path);
     return 0;
 }
@@ -241,6 +247,38 @@ static void owe(struct scribe_state *self, struct odeon_context *ctx, uint64_t n
     self->timers_open++;
 }
 
+/* ---- ends ---- */
+
+/* Before it can have ended, or long behind that. */
+static void watch(struct scribe_state *self, struct odeon_context *ctx, odeon_ref whom)
+{
+    struct scribe_end *end = &self->ends[draw(self, ENDS)];
+    if (end->monitor || whom == ODEON_NOBODY || self->blind)
+        return;
+    end->number = scribe_note_watched(&self->log, ctx);
+    if (odeon_monitor_any(ctx, &end->monitor, whom) < 0)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    self->ends_open++;
+}
+
+static void watch_the_last(struct scribe_state *self, struct odeon_context *ctx)
+{
+    watch(self, ctx, self->mayfly);
+}
+
+static void unwatch(struct scribe_state *self, struct odeon_context *ctx)
+{
+    struct scribe_end *end = &self->ends[draw(self, ENDS)];
+    if (end->monitor == 0 || draw(self, 3) != 0)
+        return;
+    int r = odeon_demonitor(ctx, end->monitor);
+    scribe_note(&self->log, ctx, r == 0 ? HISTORY_UNWATCHED : HISTORY_WATCH_GONE, end->number, 0);
+    if (r == 0) { /* else its word is under way */
+        self->ends_open--;
+        end->monitor = 0;
+    }
+}
+
 /* ---- what it does ---- */
 
 static void have_mayfly(struct scribe_state *self, struct odeon_context *ctx)
@@ -256,6 +294,7 @@ static void have_mayfly(struct scribe_state *self, struct odeon_context *ctx)
         scribe_note_wrong(&self->log, ctx, __LINE__);
     self->mayfly = child.ref;
     self->mayflies++;
+    watch(self, ctx, child.ref);
 }
 
 static void end_period(struct scribe_state *self, struct odeon_context *ctx)
@@ -267,8 +306,11 @@ static void end_period(struct scribe_state *self, struct odeon_context *ctx)
 static void act(struct scribe_state *self, struct odeon_context *ctx)
 {
     static void (*const acts[])(struct scribe_state *, struct odeon_context *) = {
-        arm_tick, arm_tick, arm_tick, arm_tick, cancel_tick, cancel_tick, arm_period, end_period,
-        ask,      ask,      ask,      ask,      withdraw,    withdraw,    have_mayfly
+        arm_tick,    arm_tick,    arm_tick,    arm_tick,
+        cancel_tick, cancel_tick, arm_period,  end_period,
+        ask,         ask,         ask,         ask,
+        withdraw,    withdraw,    have_mayfly, watch_the_last,
+        unwatch
     };
 
     for (uint64_t n = draw(self, 4); n > 0 && !self->hushed; n--)
@@ -332,6 +374,25 @@ ODEON_RECEIVE(scribe, odeon_no_answer)
     return ODEON_NODELETE;
 }
 
+/* A mayfly keeps its state: there is one way for it to end, and one more to have been told late. */
+ODEON_RECEIVE(scribe, odeon_down)
+{
+    begin(self, ctx);
+    size_t i = 0;
+    while (i < ENDS && self->ends[i].monitor != msg->monitor)
+        i++;
+    if (i == ENDS ||
+        (msg->reason != ODEON_REASON_FINISHED && msg->reason != ODEON_REASON_NO_SUCH_ACTOR)) {
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+        return ODEON_NODELETE;
+    }
+    scribe_note(&self->log, ctx, HISTORY_DOWN, self->ends[i].number, 0);
+    self->ends[i].monitor = 0;
+    self->ends_open--;
+    act(self, ctx);
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(scribe, scribe_due)
 {
     begin(self, ctx);
@@ -371,14 +432,16 @@ ODEON_RECEIVE(scribe, scribe_hush)
     self->hushed = 1;
     if (msg->last_us)
         arm(self, ctx, SCRIBE_END, (uint32_t)msg->last_us);
-    odeon_reply(ctx, scribe_open, .timers = self->timers_open, .questions = self->questions_open);
+    odeon_reply(ctx, scribe_open, .timers = self->timers_open, .questions = self->questions_open,
+                .ends = self->ends_open);
     return ODEON_NODELETE;
 }
 
 ODEON_HANDLERS(scribe, ODEON_ON(scribe, scribe_seats), ODEON_ON(scribe, scribe_post),
                ODEON_ON(scribe, scribe_question), ODEON_ON(scribe, scribe_answer),
-               ODEON_ON(scribe, odeon_no_answer), ODEON_ON(scribe, scribe_due),
-               ODEON_ON(scribe, scribe_owed), ODEON_ON(scribe, scribe_hush));
+               ODEON_ON(scribe, odeon_no_answer), ODEON_ON(scribe, odeon_down),
+               ODEON_ON(scribe, scribe_due), ODEON_ON(scribe, scribe_owed),
+               ODEON_ON(scribe, scribe_hush));
 ODEON_ACTOR_TYPE(scribe, ODEON_POLICY(ODEON_RESTART_KEEP));
 
 ODEON_DECLARE_TYPE(mayfly);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The actors of the torture of promises: scribes, which arm timers, cancel them, ask each other,
- * answer at once, later or never, pass questions on, take them back, have mayflies, and write all
- * of it down in logs of histories (tests/history); and mayflies, which end with timers armed and
- * questions asked.
+ * answer at once, later or never, pass questions on, take them back, have mayflies, which they
+ * monitor, and write all of it down in logs of histories (tests/history); and mayflies, which end
+ * with timers armed and questions asked.
  *
  * A scribe acts by what it draws, whenever something comes. Clients post numbers to it and ask it.
  */
@@ -11,6 +11,7 @@
 
 #include <odeon/ask.h>
 #include <odeon/message.h>
+#include <odeon/monitor.h>
 
 enum { SCRIBES = 8 };
 /* In a history's records: scribes are 1 to SCRIBES, clients these, mayflies have their scribe in
@@ -56,18 +57,19 @@ ODEON_MESSAGE(scribe_seats, 1, { odeon_ref others[8]; });
 /* From here on nothing new, but one last timer, so long from now, if it is not 0; what is still to
  * come is the answer. */
 ODEON_MESSAGE(scribe_hush, 1, { uint64_t last_us; });
-ODEON_MESSAGE(scribe_open, 1, { uint64_t timers, questions; });
+ODEON_MESSAGE(scribe_open, 1, { uint64_t timers, questions, ends; });
 ODEON_MESSAGE(mayfly_begin, 1, {
     odeon_ref scribe;
     uint64_t seed;
 });
 
 ODEON_INTERFACE(scribe, scribe_seats, scribe_post, scribe_question, scribe_answer, odeon_no_answer,
-                scribe_due, scribe_owed, scribe_hush);
+                odeon_down, scribe_due, scribe_owed, scribe_hush);
 ODEON_INTERFACE(mayfly, mayfly_begin, scribe_question, scribe_answer, odeon_no_answer, scribe_due);
 
 struct scribe_args {
     uint64_t index, seed;
+    uint64_t blind; /* nobody is monitored */
     char path[96];
 };
 

@@ -61,6 +61,12 @@ uint64_t scribe_note_asked(struct scribe_log *log, const struct odeon_context *c
     return log->questions;
 }
 
+uint64_t scribe_note_watched(struct scribe_log *log, const struct odeon_context *ctx)
+{
+    scribe_note(log, ctx, HISTORY_WATCHED, ++log->ends, 0);
+    return log->ends;
+}
+
 void scribe_note_run(const struct scribe_log *log, const struct odeon_context *ctx, uint64_t client,
                      uint64_t number)
 {

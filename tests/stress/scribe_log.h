@@ -10,7 +10,7 @@
 
 /* In a kept state: who it is, and how far its numbers are. */
 struct scribe_log {
-    uint64_t actor, turn, timers, questions;
+    uint64_t actor, turn, timers, questions, ends;
     char path[96];
 };
 
@@ -19,11 +19,12 @@ void scribe_log_init(struct scribe_log *log, uint64_t actor, const char *path);
 void scribe_note_turn(struct scribe_log *log, const struct odeon_context *ctx);
 void scribe_note(const struct scribe_log *log, const struct odeon_context *ctx,
                  enum history_kind kind, uint64_t number, uint32_t span_us);
-/* Before it is armed, or asked: its number. */
+/* Before it is armed, asked, or monitored: its number. */
 uint64_t scribe_note_armed(struct scribe_log *log, const struct odeon_context *ctx,
                            enum history_kind kind, uint32_t span_us);
 uint64_t scribe_note_asked(struct scribe_log *log, const struct odeon_context *ctx,
                            uint32_t span_us);
+uint64_t scribe_note_watched(struct scribe_log *log, const struct odeon_context *ctx);
 void scribe_note_run(const struct scribe_log *log, const struct odeon_context *ctx, uint64_t client,
                      uint64_t number);
 /* Damage, which the checker finds: the line is its number. */
