@@ -3,7 +3,7 @@
  * that it monitors (history.H7 to history.H9). Each sort is numbered from 1, in the order of arming
  * and asking; a number's state is one small struct, and a record is looked at once.
  *
- * * What else an actor can be promised is one more sort, with its own kinds of records.
+ * What else an actor can be promised is one more sort, with its own kinds of records.
  */
 #pragma once
 
