@@ -21,6 +21,7 @@ enum act {
     ACT_DEMONITOR,
     ACT_DEMONITOR_DIE,
     ACT_SPAWN, /* a child, which it monitors in the same turn */
+    ACT_FORGE, /* a timer's message that says what the service alone says */
     ACT_END,   /* with a word to `to` before */
     ACT_END_DIE
 };
@@ -77,6 +78,17 @@ static void spawn_and_monitor(struct engine_context *ctx, const struct orders *o
     shared->result = engine_ctx_monitor(ctx, shared->child, &shared->id);
 }
 
+static void forge(struct engine_context *ctx)
+{
+    static const struct engine_timer_times times = { .delay_ns = 1 };
+    const struct down down = { .ref = other, .reason = REASON_FINISHED };
+    uint64_t id;
+
+    assert_int_equal(engine_ctx_send_after(ctx, watcher, MESSAGE_TYPE_DOWN, BEHAVIOUR_NONE, &down,
+                                           sizeof(down), &times, &id),
+                     0);
+}
+
 static int on_go(void *self, const void *message, struct engine_context *ctx)
 {
     const struct orders o = shared->orders;
@@ -88,6 +100,8 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
         shared->result = engine_ctx_demonitor(ctx, o.id ? o.id : shared->id);
     if (o.act == ACT_SPAWN)
         spawn_and_monitor(ctx, &o);
+    if (o.act == ACT_FORGE)
+        forge(ctx);
     if (o.act == ACT_MONITOR_LOOK)
         timer_fire_due(f.engine, LATER);
     if ((o.act == ACT_END || o.act == ACT_END_DIE) && o.to)
@@ -568,6 +582,17 @@ static void test_forged(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
 }
 
+/* The same by a timer, which the next executor finds. */
+static void test_forged_by_a_timer(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_FORGE });
+    restart();
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+}
+
 /* One whose receiver's queue is full is late, and not lost. */
 static void test_a_full_queue(void **state)
 {
@@ -617,6 +642,7 @@ int main(void)
         MONITOR_TEST(test_whose_type_is_quarantined),
         MONITOR_TEST(test_refused),
         MONITOR_TEST(test_forged),
+        MONITOR_TEST(test_forged_by_a_timer),
         MONITOR_TEST(test_a_full_queue),
     };
 

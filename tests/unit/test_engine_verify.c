@@ -213,6 +213,7 @@ static void damage_workers(struct engine_fixture *f)
     DAMAGE(SLOT.redo, actor_ref_make(60000, 1), "commit record");
     DAMAGE(SLOT.redo_how, COMMIT_ASIDE, "sets an actor aside");
     DAMAGE(SLOT.redo_how, COMMIT_IN_PLACE, "ends an actor in place");
+    DAMAGE(SLOT.redo_how, commit_end_how(ALLOCATION_DELETE, REASON_N), "commit record");
     DAMAGE(SLOT.base, 8, "commit record");
     DAMAGE(SLOT.where, commit_where(64, 32), "its batch");
     DAMAGE(SLOT.where, commit_where(0, UINT64_C(1) << 34), "its batch");

@@ -220,12 +220,13 @@ static bool verify_is_of_a_timer(const struct segment_timer *timer, const struct
                : message->prefix == PREFIX_KIND;
 }
 
-/* Whose end it waits for, if it does. */
+/* Whose end it waits for, if it does. What a timer's message says is its actor's business: who gets
+ * it looks (monitor.MO1). */
 static bool verify_is_of_a_watch(const struct verify *v, const struct segment_timer *timer,
                                  const struct envelope *message)
 {
     if (timer->watched == 0)
-        return timer->end == REASON_NONE && message->type != MESSAGE_TYPE_DOWN;
+        return timer->end == REASON_NONE;
     uint64_t size = message->type == MESSAGE_TYPE_DOWN ? sizeof(struct down) : 0;
     return timer->end < REASON_N && timer->period_ns == 0 &&
            (message->type == MESSAGE_TYPE_DOWN || message->type == MESSAGE_TYPE_POISON_DELETE) &&
@@ -395,7 +396,7 @@ static int verify_check_record(const struct verify *v, uint32_t id,
         return verify_damaged(v, "worker %u: its record is of a timer that cannot be", id);
     if (ends && actor_ref_is_foreign(slot->redo))
         return verify_foreign(v, "worker", id, slot->redo);
-    if (slot->base % COMMIT_WINDOW_MAX ||
+    if (slot->base % COMMIT_WINDOW_MAX || commit_end_reason(slot) >= REASON_N ||
         (ends && actor_ref_slot(slot->redo) >= s->header->actors_max))
         return verify_damaged(v, "worker %u: a commit record that cannot be", id);
     if (slot->source == 0)
