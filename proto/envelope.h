@@ -147,6 +147,11 @@ static inline unsigned envelope_hops(const struct envelope *e)
  * sent, which (timers.h), else 0. KIND_ANSWER is in no record, but in
  * the context of what answers a question (ENVELOPE_REPLY). */
 enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER, KIND_DOWN };
+#define KIND_TAG UINT64_C(0x00ffffff00000000)
+static inline uint32_t envelope_kind_tag(uint64_t kind)
+{
+    return (uint32_t)((kind & KIND_TAG) >> 32);
+}
 /* Of what a timer has sent; `missed`: so many of its times went by before it could. */
 static inline uint64_t envelope_kind_timer(uint64_t missed)
 {

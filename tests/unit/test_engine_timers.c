@@ -47,7 +47,7 @@ struct shared {
 static struct engine_fixture f;
 static struct shared *shared;
 static uint16_t go_type, number_type;
-static uint32_t kept_type, plain_type;
+static uint32_t kept_type, plain_type, deaf_type;
 static actor_ref actor;
 
 static void run_queues(void)
@@ -144,6 +144,9 @@ static void register_types(void)
     info.name = "plain";
     info.restart = RESTART_INIT;
     assert_int_equal(engine_actor_type_register(f.engine, &info, &plain_type), 0);
+    info.name = "deaf";
+    info.n_behaviours = 1;
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &deaf_type), 0);
 }
 
 static int setup_with(struct engine_config config)
@@ -393,6 +396,22 @@ static void test_a_period_that_waits_is_cancelled(void **state)
     /* ... and one that is not cancelled comes */
     order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
     fire(clock_now_ns() + 3ul * SECOND / 2);
+    assert_int_equal(shared->n_notes, 1);
+}
+
+/* A dead letter is nobody's timer's any more: whoever replays it wants it. */
+static void test_a_dead_period_is_replayed(void **state)
+{
+    actor_ref deaf = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+    struct engine_dead_letters_done done;
+
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND, .to = deaf });
+    fire(clock_now_ns() + 3ul * SECOND / 2);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+    order((struct orders){ .act = ACT_CANCEL });
+    engine_dead_letters_replay(f.engine, NULL, 0, actor, &done);
+    run_queues();
     assert_int_equal(shared->n_notes, 1);
 }
 
@@ -734,6 +753,7 @@ int main(void)
         TIMER_TEST(test_cancelled_ones_make_room),
         TIMER_TEST(test_periods),
         TIMER_TEST(test_a_period_that_waits_is_cancelled),
+        TIMER_TEST(test_a_dead_period_is_replayed),
         TIMER_TEST(test_a_period_of_who_has_ended),
         TIMER_TEST(test_bounds),
         TIMER_TEST(test_who_has_ended_is_sent_nothing),

@@ -55,6 +55,9 @@ static void special_dead_letter_write(struct worker *w, const struct envelope *e
     uint64_t size = envelope_record_size(envelope);
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
     memcpy(out, envelope, size);
+    uint64_t *kind = envelope_word(out, PREFIX_KIND);
+    if (kind) /* no timer's any more, whatever becomes of that: people may want it run */
+        *kind &= ~KIND_TAG;
     if (reason == REASON_SUSPECTED)
         out->attempts = (uint8_t)suspect_deaths(envelope); /* what people are told */
     out->flags &= (uint8_t)~ENVELOPE_SUSPECT;              /* the byte is the reason from here on */
@@ -118,7 +121,7 @@ static void special_context_set(struct worker *w, const struct envelope *envelop
     w->ctx.message_size = (uint16_t)envelope_payload_size(envelope);
     w->ctx.correlation = envelope_correlation(envelope);
     const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
-    w->ctx.kind = kind ? *kind & ~(UINT64_C(0xffffff) << 32) : 0;
+    w->ctx.kind = kind ? *kind & ~KIND_TAG : 0;
     w->ctx.hops = envelope_hops(envelope);
     w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
     w->ctx.attempts = envelope->attempts;
@@ -287,7 +290,7 @@ static inline bool special_is_answer(const struct envelope *envelope)
 static bool special_is_revoked(struct worker *w, const struct envelope *envelope)
 {
     const uint64_t *kind = envelope_word(envelope, PREFIX_KIND);
-    uint32_t tag = kind ? *kind >> 32 & 0xffffff : 0;
+    uint32_t tag = kind ? envelope_kind_tag(*kind) : 0;
     return tag != 0 && *kind >> 56 == KIND_TIMER &&
            timers_is_revoked(w->engine, envelope->from, tag);
 }

@@ -392,8 +392,8 @@ static bool timers_owner_lives(const struct engine *e, actor_ref owner)
     return actor_key_generation(key) == actor_ref_generation(owner) && actor_key_lives(key);
 }
 
-/* The timer of a living owner that is not there any more was cancelled, or of an earlier life: a
- * periodic one ends in no other way. */
+/* The timer of a living owner that is not there any more was cancelled, or of an earlier life, or
+ * its receiver has ended: a periodic one ends in no other way. */
 bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
 {
     uint32_t number = tag & ((1u << TIMER_TAG_NUMBER_BITS) - 1);
