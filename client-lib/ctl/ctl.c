@@ -168,6 +168,24 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
     return r < 0 ? ctl_refuse(ctl, r, "cannot look up '%s'", text) : 0;
 }
 
+int ctl_of_find(struct ctl *ctl, char text[ODEON_REF_TEXT], const char **ret_filter)
+{
+    odeon_ref ref;
+    int code = 0;
+
+    *ret_filter = NULL;
+    if (!ctl->option[OPTION_OF])
+        return 0;
+    code = ctl_connect(ctl);
+    if (!code)
+        code = ctl_ref_find(ctl, ctl->option[OPTION_OF], &ref);
+    if (code)
+        return code;
+    odeon_ref_format(ref, text);
+    *ret_filter = text;
+    return 0;
+}
+
 int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal)
 {
     struct ctl ctl = { .out = out, .err = err, .terminal = terminal, .limit = UINT64_MAX };

@@ -33,23 +33,12 @@ int ctl_monitor_list(struct ctl *ctl)
         { "WATCHED", "watched", true },
         { "KIND", "kind", false },
     };
-    const char *of = ctl->option[OPTION_OF];
     char text[ODEON_REF_TEXT];
     struct listing_source source = { .what = "cannot list the monitors",
                                      .fetch = ctl_monitor_fetch,
                                      .row_size = sizeof(struct odeon_monitor_info),
                                      .add = ctl_monitor_add };
+    int code = ctl_of_find(ctl, text, &source.filter);
 
-    if (of) {
-        odeon_ref ref;
-        int code = ctl_connect(ctl);
-
-        if (!code)
-            code = ctl_ref_find(ctl, of, &ref);
-        if (code)
-            return code;
-        odeon_ref_format(ref, text);
-        source.filter = text;
-    }
-    return listing_fetch(ctl, "monitors", columns, 4, &source);
+    return code ? code : listing_fetch(ctl, "monitors", columns, 4, &source);
 }

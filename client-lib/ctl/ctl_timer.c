@@ -39,23 +39,12 @@ int ctl_timer_list(struct ctl *ctl)
         { "BYTES", "bytes", true },     { "DUE IN", "due_in_ns", true },
         { "EVERY", "period_ns", true }, { "CLOCK", "clock", false },
     };
-    const char *of = ctl->option[OPTION_OF];
     char text[ODEON_REF_TEXT];
     struct listing_source source = { .what = "cannot list the timers",
                                      .fetch = ctl_timer_fetch,
                                      .row_size = sizeof(struct odeon_timer_info),
                                      .add = ctl_timer_add };
+    int code = ctl_of_find(ctl, text, &source.filter);
 
-    if (of) {
-        odeon_ref ref;
-        int code = ctl_connect(ctl);
-
-        if (!code)
-            code = ctl_ref_find(ctl, of, &ref);
-        if (code)
-            return code;
-        odeon_ref_format(ref, text);
-        source.filter = text;
-    }
-    return listing_fetch(ctl, "timers", columns, 8, &source);
+    return code ? code : listing_fetch(ctl, "timers", columns, 8, &source);
 }

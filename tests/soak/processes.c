@@ -2,9 +2,11 @@
 /* See processes.h. */
 #include "tests/soak/processes.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,4 +44,17 @@ bool soak_kill_child(pid_t pid, pid_t parent)
         parent_of(pid) == parent && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
     close(fd);
     return killed;
+}
+
+pid_t soak_client_start(const char *name, unsigned index, int shared_fd, int as_fd)
+{
+    char number[16];
+    pid_t parent = getpid(), pid = fork();
+    if (pid != 0)
+        return pid;
+    snprintf(number, sizeof(number), "%u", index);
+    if (dup2(shared_fd, as_fd) == as_fd && fcntl(as_fd, F_SETFD, 0) == 0 &&
+        prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+        execl("/proc/self/exe", name, "--client", number, (char *)NULL);
+    _exit(126);
 }

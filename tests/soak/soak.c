@@ -9,7 +9,6 @@
  * `soak=ok …` or `soak=BROKEN …`. Exit code: 0 fine, 1 a promise was broken or too little was hit,
  * 2 could not run. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -101,19 +99,9 @@ static void make_bank(void)
 
 static void client_start(unsigned index)
 {
-    char number[16];
-    pid_t parent = getpid(), pid = fork();
-    if (pid < 0)
+    clients[index] = soak_client_start("soak-client", index, shared_fd, SOAK_SHARED_FD);
+    if (clients[index] < 0)
         cannot("fork");
-    clients[index] = pid;
-    if (pid != 0)
-        return;
-    snprintf(number, sizeof(number), "%u", index);
-    if (dup2(shared_fd, SOAK_SHARED_FD) == SOAK_SHARED_FD &&
-        fcntl(SOAK_SHARED_FD, F_SETFD, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-        getppid() == parent)
-        execl("/proc/self/exe", "soak-client", "--client", number, (char *)NULL);
-    _exit(126);
 }
 
 /* A client that was killed begins its next life.  How many are still there. */

@@ -9,7 +9,6 @@
  * nothing comes (300 s). The last line is `promises: ok …`, `promises: BROKEN …`, or `promises:
  * incomplete …` when too little was hit. Exit code: 0 fine, 1 not, 2 could not run. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -17,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/history/history.h"
+#include "tests/soak/processes.h"
 #include "tests/stress/promises.h"
 #include "tests/system/manager.h"
 
@@ -145,19 +144,9 @@ static void come_to_rest(void)
 
 static void client_start(unsigned index)
 {
-    char number[16];
-    pid_t parent = getpid(), pid = fork();
-    if (pid < 0)
+    clients[index] = soak_client_start("promises-client", index, shared_fd, PROMISES_SHARED_FD);
+    if (clients[index] < 0)
         cannot("fork");
-    clients[index] = pid;
-    if (pid != 0)
-        return;
-    snprintf(number, sizeof(number), "%u", index);
-    if (dup2(shared_fd, PROMISES_SHARED_FD) == PROMISES_SHARED_FD &&
-        fcntl(PROMISES_SHARED_FD, F_SETFD, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-        getppid() == parent)
-        execl("/proc/self/exe", "promises-client", "--client", number, (char *)NULL);
-    _exit(126);
 }
 
 /* How many have not ended. */
