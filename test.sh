@@ -15,7 +15,8 @@
 #   --jobs N        so many tests at a time (default: as many as there are processors)
 #   --budget S      for a machine that has only so many seconds: a test that cannot begin or end in
 #                   this time counts as skipped
-#   --totals FILE   writes "passed failed skipped" there instead of printing the closing line
+#   --totals FILE   writes "passed failed skipped" there instead of printing the closing line, and
+#                   behind it what is known of each test that failed
 #   -v              shows everything that the tests print
 #
 # Installs the packages that are missing (as root or through sudo; where that is not possible, those
@@ -39,6 +40,7 @@ PRESET=release ALL='' ONLY='' VERBOSE='' TOTALS='' BUDGET_S='' JOBS=''
 CPU_FACTOR=1 # of the limits: a sanitizer takes its time
 STILL_S=600 LAST_RESORT_S=14400
 PASSED=0 FAILED=0 SKIPPED=0 LEFT_OUT=0
+FAILURES=() # a text for each
 export LC_ALL=C ODEON_TIMEOUT_MS=300000 # as tests/run/patience.h
 
 usage()
@@ -81,7 +83,7 @@ parse_arguments()
 finish()
 {
     if [ -n "$TOTALS" ]; then
-        echo "$PASSED $FAILED $SKIPPED" >"$TOTALS"
+        printf '%s\n' "$PASSED $FAILED $SKIPPED" ${FAILURES[@]+"${FAILURES[@]}"} >"$TOTALS"
     elif [ "$SKIPPED" -gt 0 ]; then
         echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
     else
@@ -96,6 +98,7 @@ give_up()
 {
     echo "test.sh: $1"
     FAILED=$((FAILED + 1))
+    FAILURES+=("test.sh: $1")
     finish
 }
 
@@ -255,6 +258,13 @@ seconds()
     printf '%d.%d' $(($1 / 1000)) $(($1 % 1000 / 100))
 }
 
+# failure_lines LOG: the few lines of it that say most: those of cmocka and TAP, else its end.
+failure_lines()
+{
+    local lines='^not ok|\[  FAILED|\[   LINE|\[  ERROR|^# (expected|got)|!=|ERROR:|: error:|seed='
+    { grep -E "$lines" "$1" || tail -n 12 "$1"; } | head -n 16 | cut -c -200 | sed 's/^/   | /'
+}
+
 # end_test STATUS NUMBER NAME SUITE CPU_S: a test that has ended: its line, and what it counts for.
 end_test()
 {
@@ -287,6 +297,7 @@ end_test()
     failed)
         echo "   -- the end of $log:"
         tail -n 60 "$log" | sed 's/^/   | /'
+        FAILURES+=("$PRESET: $name: $*"$'\n'"$(failure_lines "$log")")
         ;;
     *) grep '^# ' "$log" | head -n 24 | sed 's/^/   | /' ;; # figures that a test wants to be seen
     esac
@@ -332,6 +343,10 @@ print_sums()
             "${SUM_PASSED[$suite]}" "${SUM_FAILED[$suite]}" "${SUM_SKIPPED[$suite]}" \
             $((SUM_CPU[$suite] / 1000))
     done
+    if [ ${#FAILURES[@]} -gt 0 ]; then
+        echo "== failed"
+        printf '   %s\n' "${FAILURES[@]}"
+    fi
     [ $LEFT_OUT = 0 ] || echo "   left to ./test.sh --all: $LEFT_OUT tests"
     echo "   all, packages and build included: $SECONDS s"
 }
