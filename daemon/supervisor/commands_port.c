@@ -2,139 +2,20 @@
 /* Opening and closing ports on behalf of clients. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "daemon/common/config.h"
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/commands_port.h"
-#include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/port_admission.h"
+#include "daemon/supervisor/port_waits.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_ports.h"
 #include "proto/port_layout.h"
 
-static uint64_t commands_port_backlog_setting(const struct seat *seat)
+static unsigned commands_port_descriptors(const Odeon__PortOpen *open)
 {
-    const char *value = setting_list_get(&seat->settings, "backlog-bytes");
-    uint64_t bytes;
-
-    return value && config_parse_bytes(value, 0, UINT64_MAX, &bytes) == 0
-               ? bytes
-               : ODEON_BACKLOG_BYTES_DEFAULT;
-}
-
-/* account.Q6 */
-static int commands_port_judge_rings(struct seat *seat, struct client *client,
-                                     const Odeon__Request *request, uint64_t wants)
-{
-    const struct accounts *accounts = seat->service->accounts;
-    const struct account *account = account_find(accounts, client->uid);
-    uint64_t room = accounts_rings_room(accounts, &seat->service->config->quotas, account);
-
-    if (wants <= room)
-        return 0;
-    client_refuse(client, request->id, -EDQUOT,
-                  "user %u has rings of %llu bytes, and may have %llu more, not %llu: those of all "
-                  "clients may have %llu, a quarter of the service's memory, and each user half of "
-                  "what others leave; close a port, or ask for smaller rings",
-                  client->uid, (unsigned long long)account->used.amounts[QUOTA_RING_BYTES],
-                  (unsigned long long)room, (unsigned long long)wants,
-                  (unsigned long long)accounts->ring_bytes_max);
-    client_blame(client, "is refused a port: its user has its share of the memory for rings");
-    return -EDQUOT;
-}
-
-/* What the port takes of its user's account. A backlog may be smaller than the setting's; rings are
- * what was asked for. */
-static int commands_port_judge(struct seat *seat, struct client *client,
-                               const Odeon__Request *request, struct holding *want)
-{
-    const struct account *account = account_find(seat->service->accounts, client->uid);
-    const struct quotas *quotas = &seat->service->config->quotas;
-    uint64_t backlog = commands_port_backlog_setting(seat),
-             room = account_room(account, quotas, &client->held, QUOTA_BACKLOG_BYTES);
-
-    want->amounts[QUOTA_BACKLOG_BYTES] = backlog < room ? backlog : room;
-    for (unsigned i = 0; i < QUOTA_N; i++) {
-        uint64_t least = i == QUOTA_BACKLOG_BYTES ? ODEON_BACKLOG_BYTES_MIN : want->amounts[i];
-        char what[128];
-
-        room = account_room(account, quotas, &client->held, (enum quota)i);
-        if (least <= room)
-            continue;
-        client_refuse(client, request->id, -EDQUOT,
-                      "user %u has %llu of %llu %s (quota-%s), and this one of its %llu clients "
-                      "may have %llu more, not "
-                      "%llu; close a port, or ask for smaller rings",
-                      client->uid, (unsigned long long)account->used.amounts[i],
-                      (unsigned long long)quotas->limits[i], quota_name((enum quota)i),
-                      quota_name((enum quota)i),
-                      (unsigned long long)account->used.amounts[QUOTA_CLIENTS],
-                      (unsigned long long)room, (unsigned long long)least);
-        snprintf(what, sizeof(what), "is refused a port: its user's quota-%s",
-                 quota_name((enum quota)i));
-        client_blame(client, what);
-        return -EDQUOT;
-    }
-    return commands_port_judge_rings(seat, client, request, want->amounts[QUOTA_RING_BYTES]);
-}
-
-static unsigned commands_port_descriptors(const Odeon__Request *request)
-{
-    return request->port_open->pipe ? DESCRIPTORS_ANSWER_MAX : DESCRIPTORS_ANSWER_MAX - 1;
-}
-
-/* client.K10, account.Q5 */
-static uint64_t commands_port_descriptors_room(const struct seat *seat, const struct client *client,
-                                               bool *ret_own)
-{
-    const struct accounts *accounts = seat->service->accounts;
-    const struct account *account = account_find(accounts, client->uid);
-    uint64_t own = account_room(account, &seat->service->config->quotas, &client->held,
-                                QUOTA_DESCRIPTORS),
-             all = accounts_descriptors_room(accounts, account);
-
-    *ret_own = own <= all;
-    return *ret_own ? own : all;
-}
-
-/* Nothing is opened for who does not read: what its clients have asked for, and left. */
-static int commands_port_judge_descriptors(struct seat *seat, struct client *client,
-                                           const Odeon__Request *request)
-{
-    const struct accounts *accounts = seat->service->accounts;
-    struct account *account = account_find(accounts, client->uid);
-    unsigned long long wants = commands_port_descriptors(request);
-    bool own;
-
-    client_expect_descriptors(client, 0);
-    if (commands_port_descriptors_room(seat, client, &own) >= wants)
-        return 0;
-    clients_count_descriptors(client->clients, account);
-    if (commands_port_descriptors_room(seat, client, &own) >= wants)
-        return 0;
-    if (own)
-        client_refuse(client, request->id, -EDQUOT,
-                      "%llu of %llu descriptors of user %u lie in answers that its %llu clients "
-                      "have not read (quota-descriptors), %llu of them of this one; a port takes "
-                      "%llu: read the answers",
-                      (unsigned long long)account->used.amounts[QUOTA_DESCRIPTORS],
-                      (unsigned long long)seat->service->config->quotas.limits[QUOTA_DESCRIPTORS],
-                      client->uid, (unsigned long long)account->used.amounts[QUOTA_CLIENTS],
-                      (unsigned long long)client->held.amounts[QUOTA_DESCRIPTORS], wants);
-    else
-        client_refuse(client, request->id, -ENFILE,
-                      "%llu of %llu descriptors of all users lie in answers that nobody has read "
-                      "(half of LimitNOFILE=), %llu of them of user %u, which may have half of "
-                      "what others leave; a port takes %llu: read the answers",
-                      (unsigned long long)accounts_count_descriptors(accounts),
-                      (unsigned long long)accounts->descriptors_max,
-                      (unsigned long long)account->used.amounts[QUOTA_DESCRIPTORS], client->uid,
-                      wants);
-    client_blame(client, own ? "is refused a port: its user's quota-descriptors lie unread"
-                             : "is refused a port: too many descriptors of all users lie unread");
-    return own ? -EDQUOT : -ENFILE;
+    return open->pipe ? DESCRIPTORS_ANSWER_MAX : DESCRIPTORS_ANSWER_MAX - 1;
 }
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
@@ -158,58 +39,99 @@ static void commands_port_begin_open(struct seat *seat, struct client *client,
     seat_ports_open(seat, client, port);
 }
 
-void command_port_open(struct seat *seat, struct client *client, Odeon__Request **request,
-                       struct frame *frame)
+/* What a request says, whoever asks. */
+static int commands_port_check(const Odeon__PortOpen *open, uint64_t *submission_bytes,
+                               uint64_t *delivery_bytes, struct port_refusal *refusal)
 {
-    uint64_t submission_bytes = (*request)->port_open->submission_bytes,
-             delivery_bytes = (*request)->port_open->delivery_bytes;
     char text[PORT_TEXT_MAX];
-    struct holding want = { .amounts = { [QUOTA_PORTS] = 1 } };
-    struct seat_port *port;
     int r;
 
-    (void)frame;
-    if (seat->stopping) {
-        client_refuse(client, (*request)->id, -ESHUTDOWN, "the service is stopping: no new ports");
-        return;
-    }
-    if (command_refuse_without_executor(seat, client, *request) ||
-        command_refuse_unkept(client, *request))
-        return;
-    r = port_check_sizes(&submission_bytes, &delivery_bytes, text);
-    if (r < 0) {
-        client_refuse(client, (*request)->id, r, "%s", text);
-        return;
-    }
-    if ((*request)->port_open->overflow >= PORT_OVERFLOW_N) {
-        client_refuse(client, (*request)->id, -EINVAL, "overflow policy %u of a port is unknown",
-                      (*request)->port_open->overflow);
-        return;
-    }
-    if (client->n_ports >= ODEON_PORTS_PER_CLIENT_MAX) {
-        client_refuse(client, (*request)->id, -EMFILE,
-                      "this client has %u ports, the most that one can have (those that are still "
-                      "being drained "
-                      "count); close one",
-                      client->n_ports);
-        return;
-    }
-    want.amounts[QUOTA_RING_BYTES] = submission_bytes + delivery_bytes;
-    if (commands_port_judge(seat, client, *request, &want) < 0 ||
-        commands_port_judge_descriptors(seat, client, *request) < 0)
-        return;
+    *submission_bytes = open->submission_bytes;
+    *delivery_bytes = open->delivery_bytes;
+    r = port_check_sizes(submission_bytes, delivery_bytes, text);
+    if (r < 0)
+        return port_refusal_set(refusal, r, false, "%s", text);
+    if (open->overflow >= PORT_OVERFLOW_N)
+        return port_refusal_set(refusal, -EINVAL, false, "overflow policy %u of a port is unknown",
+                                open->overflow);
+    return 0;
+}
+
+/* 0: the request has been answered, or will be when the executor has. */
+static int commands_port_try(struct seat *seat, struct client *client,
+                             const Odeon__Request *request, struct port_refusal *refusal)
+{
+    uint64_t submission_bytes, delivery_bytes;
+    struct holding want;
+    struct seat_port *port;
+
+    if (seat->stopping)
+        return port_refusal_set(refusal, -ESHUTDOWN, false,
+                                "the service is stopping: no new ports");
+    if (command_refuse_without_executor(seat, client, request) ||
+        command_refuse_unkept(client, request))
+        return 0;
+    if (commands_port_check(request->port_open, &submission_bytes, &delivery_bytes, refusal) < 0 ||
+        port_admission_judge(seat, client, submission_bytes + delivery_bytes, &want, refusal) < 0)
+        return refusal->error;
+    client_expect_descriptors(client, 0);
+    if (port_admission_judge_descriptors(
+            seat, client, commands_port_descriptors(request->port_open), refusal) < 0)
+        return refusal->error;
     port = port_table_allocate(&seat->ports, client->id);
-    if (!port) {
-        client_refuse(client, (*request)->id, -ENFILE,
-                      "the service has %d ports, the most that it can have; close one",
-                      ODEON_PORTS_MAX - (int)port_table_count_spent(&seat->ports));
-        return;
-    }
+    if (!port)
+        return port_refusal_set(refusal, -ENFILE, true,
+                                "the service has %d ports, the most that it can have; close one",
+                                ODEON_PORTS_MAX - (int)port_table_count_spent(&seat->ports));
     port->uid = client->uid;
     port->pid = client->pid;
     port->held = want;
     port->may_not_stop = !(client->roles & 1U << ROLE_REGISTER);
-    commands_port_begin_open(seat, client, *request, port, submission_bytes, delivery_bytes);
+    commands_port_begin_open(seat, client, request, port, submission_bytes, delivery_bytes);
+    return 0;
+}
+
+/* Who is refused while ports of its own are ending is told so: it has done nothing wrong, and may
+ * ask again. */
+static void commands_port_refuse(struct seat *seat, struct client *client, uint64_t request_id,
+                                 const struct port_refusal *refusal)
+{
+    uint32_t n = refusal->may_pass ? port_table_count_closing(&seat->ports, client->uid) : 0;
+
+    if (n > 0)
+        client_refuse(client, request_id, refusal->error,
+                      "%s; %u of the user's ports have been closed and are still being drained",
+                      refusal->text, n);
+    else
+        client_refuse(client, request_id, refusal->error, "%s", refusal->text);
+    if (refusal->blame[0])
+        client_blame(client, refusal->blame);
+}
+
+void command_port_open(struct seat *seat, struct client *client, Odeon__Request **request,
+                       struct frame *frame)
+{
+    struct port_refusal refusal;
+
+    (void)frame;
+    if (commands_port_try(seat, client, *request, &refusal) == 0)
+        return;
+    if (!refusal.may_pass || !port_waits_add(&seat->waits, client, request))
+        commands_port_refuse(seat, client, (*request)->id, &refusal);
+}
+
+bool command_port_open_again(void *userdata, struct client *client, const Odeon__Request *request,
+                             bool last)
+{
+    struct seat *seat = userdata;
+    struct port_refusal refusal;
+
+    if (commands_port_try(seat, client, request, &refusal) == 0)
+        return true;
+    if (refusal.may_pass && !last)
+        return false;
+    commands_port_refuse(seat, client, request->id, &refusal);
+    return true;
 }
 
 void command_port_close(struct seat *seat, struct client *client, Odeon__Request **request,

@@ -66,6 +66,7 @@ void drain_begin(struct seat *seat)
     uint64_t time_ns = seat->service->config->drain_timeout_ns;
 
     seat->stopping = true;
+    port_waits_look(&seat->waits);
     seat_set_state(seat, SERVICE_DRAINING);
     seat->drain.deadline_ns = uv_hrtime() + time_ns;
     if (seat->executor.state == LINK_DOWN) {

@@ -162,6 +162,15 @@ uint32_t port_table_count_open(const struct port_table *table)
     return n;
 }
 
+uint32_t port_table_count_closing(const struct port_table *table, uid_t uid)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
+        n += table->ports[i].state == PORT_CLOSING && table->ports[i].uid == uid;
+    return n;
+}
+
 static int port_table_check_size(const char *name, uint64_t *bytes, char *text)
 {
     if (*bytes == 0)

@@ -83,6 +83,8 @@ struct seat_port *port_table_find_of_client(struct port_table *table, uint64_t i
 struct seat_port *port_table_find_command(struct port_table *table, uint64_t id);
 
 uint32_t port_table_count_open(const struct port_table *table);
+/* Of this user, closed and not at their end yet. */
+uint32_t port_table_count_closing(const struct port_table *table, uid_t uid);
 
 /* 0 in a size: the default.  0, or -EINVAL with a reason in `text` (PORT_TEXT_MAX). */
 int port_check_sizes(uint64_t *submission_bytes, uint64_t *delivery_bytes, char *text);

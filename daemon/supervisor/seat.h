@@ -6,8 +6,9 @@
  * tells those above it what happens through `ops`. Event loop thread only.
  *
  * Each part has one module that changes it: executor (executor_link), boot (boot), watchdog
- * (watchdog), load_timer (load_watch), drain (drain), ports (seat_ports, port_table), plugins
- * (plugin_store), settings (seat_settings), actors (start_actors), memory (memory_count).
+ * (watchdog), load_timer (load_watch), drain (drain), ports (seat_ports, port_table), waits
+ * (port_waits), plugins (plugin_store), settings (seat_settings), actors (start_actors), memory
+ * (memory_count).
  */
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "daemon/supervisor/memory_count.h"
 #include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/port_table.h"
+#include "daemon/supervisor/port_waits.h"
 #include "daemon/supervisor/rule_stops.h"
 #include "daemon/supervisor/service.h"
 #include "daemon/supervisor/setting_list.h"
@@ -100,6 +102,7 @@ struct seat {
     uv_timer_t load_timer;
     struct seat_drain drain;
     struct port_table ports;
+    struct port_waits waits;
     struct plugin_store plugins;
     struct seat_actors actors;
     struct memory_count memory;

@@ -128,6 +128,7 @@ static void seat_ports_release(struct seat *seat, struct seat_port *port)
     seat_ports_discharge(seat, port);
     persist_forget_port(seat->service->persist, port);
     port_table_release(&seat->ports, port);
+    port_waits_look(&seat->waits);
     if (port_is_spent(port))
         log_warning("port %u has had each of its generations: it is used no more, as are %" PRIu32
                     " of %d until the state is given up",

@@ -17,6 +17,7 @@
 #include "daemon/common/memory_limit.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/commands.h"
+#include "daemon/supervisor/commands_port.h"
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/drain.h"
 #include "daemon/supervisor/line.h"
@@ -217,7 +218,11 @@ static void supervisor_on_client_gone(void *userdata, struct client *client)
     struct supervisor *supervisor = userdata;
 
     for
-        each_seat(seat, supervisor) seat_ports_close_of_client(seat, client->id);
+        each_seat(seat, supervisor)
+        {
+            port_waits_forget(&seat->waits, client->id);
+            seat_ports_close_of_client(seat, client->id);
+        }
     persist_forget_client(&supervisor->persist, client);
 }
 
@@ -440,6 +445,12 @@ static int supervisor_open_parts(struct supervisor *supervisor)
             watchdog_init(seat, watchdog_us);
             load_watch_init(seat);
             drain_init(seat);
+            port_waits_init(&seat->waits,
+                            &(struct port_waits_world){ .loop = &supervisor->loop,
+                                                        .clients = &supervisor->clients,
+                                                        .ports = &seat->ports,
+                                                        .try_again = command_port_open_again,
+                                                        .userdata = seat });
             boot_init(seat);
             memory_count_init(&seat->memory, &supervisor->loop);
             executor_link_init(&seat->executor, &supervisor->loop, &supervisor_link_ops, seat);
@@ -463,6 +474,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
             memory_count_fini(&seat->memory);
             boot_fini(seat);
             drain_fini(seat);
+            port_waits_fini(&seat->waits);
             load_watch_fini(seat);
             watchdog_fini(seat);
         }

@@ -34,6 +34,7 @@ names client-lib/src/*.c daemon/executor/command*.c daemon/executor/plugin*.c \
     daemon/executor/settings*.c daemon/executor/explain.c daemon/executor/reply.c \
     daemon/executor/ports.c daemon/executor/reconfigure.c \
     daemon/supervisor/commands*.c daemon/supervisor/listener.c daemon/supervisor/seat_ports.c \
+    daemon/supervisor/port_admission.c daemon/supervisor/port_waits.c \
     daemon/supervisor/resume.c daemon/supervisor/roles.c daemon/supervisor/executor_link.c \
     daemon/supervisor/plugin_store.c daemon/supervisor/port_table.c |
     grep -vxE "$unseen" >"$scratch/occur"
