@@ -188,6 +188,10 @@ int client_check(const struct odeon_client *client)
 
 int client_lose(struct odeon_client *client, int error, const char *why)
 {
+    /* -EAGAIN is to be tried again, by whoever waits here: an end is nothing of the kind, whatever
+     * the service has called it. */
+    if (error == -EAGAIN)
+        error = -ECONNRESET;
     if (client->lost == 0) {
         if (client->socket >= 0)
             shutdown(client->socket, SHUT_RDWR);

@@ -247,6 +247,20 @@ static void test_patience_of_any_length(void **state)
     assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
 }
 
+/* A service that comes back and refuses its client with -EAGAIN has ended it, as with any other
+ * error: who waits for it would look again and again, without rest. */
+static void test_an_end_is_not_tried_again(void **state)
+{
+    struct odeon_client client = { .link = LINK_AWAY, .socket = -1, .patience_ns = -1 };
+
+    (void)state;
+    assert_int_equal(client_lose(&client, -EAGAIN, "the service is busy"), -ECONNRESET);
+    assert_int_equal(client.lost, -ECONNRESET);
+    pthread_mutex_lock(&client.mutex);
+    assert_int_equal(client_wait_back(&client, INT64_MAX), -ECONNRESET);
+    pthread_mutex_unlock(&client.mutex);
+}
+
 /* Through the calls, which hand them to the kernel and to clocks. */
 static void test_times_of_any_length(void **state)
 {
@@ -673,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_descriptors_are_no_standard_ones,
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test(test_patience_of_any_length),
+        cmocka_unit_test(test_an_end_is_not_tried_again),
         cmocka_unit_test_setup_teardown(test_times_of_any_length, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,
