@@ -91,6 +91,13 @@ result $? "the rate limiter is built with the package, and passes its test"
     grep -q '^not ok 9 - never_allows_more' "$WORK/log" && grep -q '^# 1 of 9' "$WORK/log"
 result $? "its test finds a front that holds no call back"
 
+# So is the work queue; its broken copies are looked at by check_broken.sh.
+cp -r "$SOURCE/docs/examples/work-queue" "$WORK/work"
+cmake -S "$WORK/work" -B "$WORK/work/build" >"$WORK/log" 2>&1 &&
+    cmake --build "$WORK/work/build" >>"$WORK/log" 2>&1 &&
+    ODEON_TEST_SCHEDULES=20 ctest --test-dir "$WORK/work/build" >>"$WORK/log" 2>&1
+result $? "the work queue is built with the package, and passes its test"
+
 PKG_CONFIG_PATH=$library/pkgconfig pkg-config --libs libodeon-test >"$WORK/log" 2>&1
 result $? "pkg-config knows the library"
 
