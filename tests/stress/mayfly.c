@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mayflies: they end soon, with a timer armed and a question asked that they will not see the end
- * of. They lie in the queue of the scribe that has made them, and note in its log. */
+ * of. They lie in the queue of the scribe that has made them, and note in its log. Moths end with
+ * the mayfly that has made them; lamps do not end. */
 #include <errno.h>
 #include <odeon/plugin.h>
 
@@ -9,13 +10,24 @@
 
 ODEON_STATE(mayfly, {
     struct scribe_log log;
-    uint64_t number, token;
+    uint64_t number, token, blind;
 });
 
 ODEON_INIT(mayfly, struct scribe_args)
 {
     scribe_log_init(&self->log, args->index, args->path);
+    self->blind = args->blind;
     return 0;
+}
+
+/* Anywhere: in another queue than its parent's it may be about to run when that ends. */
+static int hatch(struct odeon_context *ctx, odeon_ref scribe, uint64_t more)
+{
+    moth_ref child = odeon_spawn(ctx, moth, .link = 1);
+
+    return child.ref == ODEON_NOBODY
+               ? -EAGAIN
+               : odeon_send(ctx, child, moth_begin, .scribe = scribe, .more = more);
 }
 
 static void arm(struct mayfly_state *self, struct odeon_context *ctx, enum scribe_due_what what,
@@ -38,6 +50,8 @@ ODEON_RECEIVE(mayfly, mayfly_begin)
     if (odeon_ask_any(ctx, &self->token, 3600 * ODEON_SECOND_NS, msg->scribe, scribe_question,
                       .number = self->number,
                       .how = msg->seed % 2 ? SCRIBE_LATER : SCRIBE_NEVER) < 0)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    if (!self->blind && hatch(ctx, msg->scribe, msg->seed % 3) < 0)
         scribe_note_wrong(&self->log, ctx, __LINE__);
     return ODEON_NODELETE;
 }
@@ -81,3 +95,30 @@ ODEON_HANDLERS(mayfly, ODEON_ON(mayfly, mayfly_begin), ODEON_ON(mayfly, scribe_q
                ODEON_ON(mayfly, scribe_answer), ODEON_ON(mayfly, odeon_no_answer),
                ODEON_ON(mayfly, scribe_due));
 ODEON_ACTOR_TYPE(mayfly, ODEON_POLICY(ODEON_RESTART_KEEP));
+
+ODEON_STATE(moth, { uint64_t flown; });
+
+/* A last word of one that ends before it has begun comes, too: it is stopped behind what waits. */
+ODEON_RECEIVE(moth, moth_begin)
+{
+    self->flown++;
+    if (odeon_send_any(ctx, msg->scribe, moth_hatched, .moth = ctx->self) < 0 ||
+        (msg->more > 0 && hatch(ctx, msg->scribe, msg->more - 1) < 0))
+        odeon_log(ctx, ODEON_LOG_ERROR, "a moth cannot hatch");
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(moth, ODEON_ON(moth, moth_begin));
+ODEON_ACTOR_TYPE(moth, ODEON_POLICY(ODEON_RESTART_KEEP));
+
+ODEON_STATE(lamp, { uint64_t answered; });
+
+ODEON_RECEIVE(lamp, scribe_question)
+{
+    self->answered++;
+    odeon_reply(ctx, scribe_answer, .number = msg->number);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(lamp, ODEON_ON(lamp, scribe_question));
+ODEON_ACTOR_TYPE(lamp, ODEON_POLICY(ODEON_RESTART_KEEP));

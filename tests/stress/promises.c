@@ -127,6 +127,28 @@ static uint64_t timers_listed(void)
 
 /* All that was promised comes; then each scribe waits for one timer more, which comes behind all
  * that it has cancelled or had before; then the service has no timer left. */
+/* All that are left: scribes, and a lamp of each name that somebody has asked for. */
+static uint64_t actors_expected(void)
+{
+    uint64_t n = SCRIBES;
+    for (char i = 0; i < SCRIBE_LAMPS; i++) {
+        char name[] = { 'l', 'a', 'm', 'p', '.', (char)('0' + i), 0 };
+        odeon_ref ref;
+        n += odeon_actor_find(client, name, &ref) == 0;
+    }
+    return n;
+}
+
+static uint64_t actors_alive(void)
+{
+    struct odeon_status *status = NULL;
+    uint64_t n = 0;
+    if (odeon_service_status(client, &status) == 0)
+        n = status->actors;
+    odeon_result_free(status);
+    return n;
+}
+
 static void come_to_rest(void)
 {
     int64_t s = options.patience_s;
@@ -138,6 +160,9 @@ static void come_to_rest(void)
         say_wrong("the last timers do not come");
     if (!wait_until_within(s, is_broken() || timers_listed() == 0))
         say_wrong("timers are left that nobody waits for");
+    if (!wait_until_within(s, is_broken() || actors_alive() == actors_expected()))
+        say_wrong("actors are left whose parents have ended");
+    printf("# actors=%" PRIu64 " expected=%" PRIu64 "\n", actors_alive(), actors_expected());
 }
 
 /* ---- clients ---- */

@@ -183,13 +183,28 @@ static bool is_right(enum scribe_how how, uint32_t reason)
     }
 }
 
+/* Several scribes ask for the same at the same time: there is never a second one. ODEON_NOBODY:
+ * another scribe is about to make it. */
+static odeon_ref lamp(struct scribe_state *self, struct odeon_context *ctx)
+{
+    char name[] = "lamp.0";
+    lamp_ref found = { ODEON_NOBODY };
+    name[sizeof(name) - 2] += (char)draw(self, SCRIBE_LAMPS);
+    int r = odeon_spawn_into(ctx, &found, lamp, .name = name, .find = 1);
+    if (r < 0 && r != -EAGAIN)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    return r < 0 ? ODEON_NOBODY : found.ref;
+}
+
 static void ask(struct scribe_state *self, struct odeon_context *ctx)
 {
     struct scribe_asked *asked = &self->asked[draw(self, QUESTIONS)];
     enum scribe_how how = (enum scribe_how)draw(self, SCRIBE_HOWS);
     uint32_t us = timeout_us(self, how), hops = (uint32_t)(draw(self, 2) * draw(self, 5));
     uint64_t timeout_ns = us ? us * UINT64_C(1000) : 1;
-    odeon_ref to = how == SCRIBE_MAYFLY ? self->mayfly : other(self);
+    odeon_ref to = how == SCRIBE_MAYFLY ? self->mayfly
+                   : how == SCRIBE_LAMP ? lamp(self, ctx)
+                                        : other(self);
     if (asked->open || to == ODEON_NOBODY)
         return;
     asked->open = 1;
@@ -283,7 +298,8 @@ static void unwatch(struct scribe_state *self, struct odeon_context *ctx)
 
 static void have_mayfly(struct scribe_state *self, struct odeon_context *ctx)
 {
-    struct scribe_args args = { .index = self->log.actor | (self->mayflies + 1) << 8 };
+    struct scribe_args args = { .index = self->log.actor | (self->mayflies + 1) << 8,
+                                .blind = self->blind };
     if (draw(self, 4) != 0)
         return;
     memcpy(args.path, self->log.path, sizeof(args.path));
@@ -374,15 +390,16 @@ ODEON_RECEIVE(scribe, odeon_no_answer)
     return ODEON_NODELETE;
 }
 
-/* A mayfly keeps its state: there is one way for it to end, and one more to have been told late. */
+/* A mayfly keeps its state: there is one way for it to end, and one more to have been told late. A
+ * moth is stopped, by the end of whom it is linked to. */
 ODEON_RECEIVE(scribe, odeon_down)
 {
     begin(self, ctx);
     size_t i = 0;
     while (i < ENDS && self->ends[i].monitor != msg->monitor)
         i++;
-    if (i == ENDS ||
-        (msg->reason != ODEON_REASON_FINISHED && msg->reason != ODEON_REASON_NO_SUCH_ACTOR)) {
+    if (i == ENDS || (msg->reason != ODEON_REASON_FINISHED && msg->reason != ODEON_REASON_STOPPED &&
+                      msg->reason != ODEON_REASON_NO_SUCH_ACTOR)) {
         scribe_note_wrong(&self->log, ctx, __LINE__);
         return ODEON_NODELETE;
     }
@@ -426,6 +443,14 @@ ODEON_RECEIVE(scribe, scribe_owed)
     return ODEON_NODELETE;
 }
 
+ODEON_RECEIVE(scribe, moth_hatched)
+{
+    begin(self, ctx);
+    if (!self->hushed)
+        watch(self, ctx, msg->moth);
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(scribe, scribe_hush)
 {
     begin(self, ctx);
@@ -441,8 +466,11 @@ ODEON_HANDLERS(scribe, ODEON_ON(scribe, scribe_seats), ODEON_ON(scribe, scribe_p
                ODEON_ON(scribe, scribe_question), ODEON_ON(scribe, scribe_answer),
                ODEON_ON(scribe, odeon_no_answer), ODEON_ON(scribe, odeon_down),
                ODEON_ON(scribe, scribe_due), ODEON_ON(scribe, scribe_owed),
-               ODEON_ON(scribe, scribe_hush));
+               ODEON_ON(scribe, scribe_hush), ODEON_ON(scribe, moth_hatched));
 ODEON_ACTOR_TYPE(scribe, ODEON_POLICY(ODEON_RESTART_KEEP));
 
 ODEON_DECLARE_TYPE(mayfly);
-ODEON_PLUGIN("scribe", "1.0.0", ODEON_TYPE(scribe), ODEON_TYPE(mayfly));
+ODEON_DECLARE_TYPE(moth);
+ODEON_DECLARE_TYPE(lamp);
+ODEON_PLUGIN("scribe", "1.0.0", ODEON_TYPE(scribe), ODEON_TYPE(mayfly), ODEON_TYPE(moth),
+             ODEON_TYPE(lamp));

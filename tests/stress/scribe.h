@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The actors of the torture of promises: scribes, which arm timers, cancel them, ask each other,
  * answer at once, later or never, pass questions on, take them back, have mayflies, which they
- * monitor, and write all of it down in logs of histories (tests/history); and mayflies, which end
- * with timers armed and questions asked.
+ * monitor, light lamps, of which there is one of each name, and write all of it down in logs of
+ * histories (tests/history); mayflies, which end with timers armed and questions asked; and moths,
+ * which are linked to a mayfly, or to another moth, and end with it.
  *
  * A scribe acts by what it draws, whenever something comes. Clients post numbers to it and ask it.
  */
@@ -13,7 +14,7 @@
 #include <odeon/message.h>
 #include <odeon/monitor.h>
 
-enum { SCRIBES = 8 };
+enum { SCRIBES = 8, SCRIBE_LAMPS = 4 /* "lamp.0", ... */ };
 /* In a history's records: scribes are 1 to SCRIBES, clients these, mayflies have their scribe in
  * the lowest byte. */
 enum { SCRIBE_CLIENTS = 0x80 };
@@ -27,6 +28,7 @@ enum scribe_how {
     SCRIBE_NEVER,   /* not at all */
     SCRIBE_DEAF,    /* it is of a type that nobody takes */
     SCRIBE_MAYFLY,  /* it is for one that says nothing, and ends */
+    SCRIBE_LAMP,    /* it is for one that is found by its name, or made */
     SCRIBE_HOWS
 };
 
@@ -63,13 +65,23 @@ ODEON_MESSAGE(mayfly_begin, 1, {
     uint64_t seed;
 });
 
+/* To a moth: who is to hear of it, and how many hang on it. */
+ODEON_MESSAGE(moth_begin, 1, {
+    odeon_ref scribe;
+    uint64_t more;
+});
+ODEON_MESSAGE(moth_hatched, 1, { odeon_ref moth; });
+
 ODEON_INTERFACE(scribe, scribe_seats, scribe_post, scribe_question, scribe_answer, odeon_no_answer,
-                odeon_down, scribe_due, scribe_owed, scribe_hush);
+                odeon_down, scribe_due, scribe_owed, scribe_hush, moth_hatched);
 ODEON_INTERFACE(mayfly, mayfly_begin, scribe_question, scribe_answer, odeon_no_answer, scribe_due);
+
+ODEON_INTERFACE(moth, moth_begin);
+ODEON_INTERFACE(lamp, scribe_question);
 
 struct scribe_args {
     uint64_t index, seed;
-    uint64_t blind; /* nobody is monitored */
+    uint64_t blind; /* nobody is monitored, or linked */
     char path[96];
 };
 
