@@ -17,15 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage_text[] = "usage: odeon-bench NAME [--socket PATH] [--plugin FILE] [--runs "
-                                 "K] [--n N] [--actors A] [--set S] [--rounds R]\n"
-                                 "                        [--batch B] [--work STEPS] [--place "
-                                 "here|spread] [--window W] [--payload 8|64]\n"
-                                 "                        [--pause US] [--timeout SECONDS]\n"
-                                 "NAME: static_send dynamic_send executor pingpong_local "
-                                 "pingpong_cross repeat balance_one balance_multi\n"
-                                 "      matrix fan_in spawn_stop ask forward (inside the service)\n"
-                                 "      post roundtrip wake (from this client)\n";
+static const char usage_text[] =
+    "usage: odeon-bench NAME [--socket PATH] [--plugin FILE] [--runs "
+    "K] [--n N] [--actors A] [--set S] [--rounds R]\n"
+    "                        [--batch B] [--work STEPS] [--place "
+    "here|spread] [--window W] [--payload 8|64]\n"
+    "                        [--pause US] [--timeout SECONDS]\n"
+    "NAME: static_send dynamic_send executor pingpong_local "
+    "pingpong_cross repeat balance_one balance_multi\n"
+    "      matrix fan_in spawn_stop ask forward timer_arm timer_cancel (inside\n"
+    "      the service)\n"
+    "      post roundtrip wake (from this client)\n";
 
 enum option_code {
     OPTION_SOCKET = 1,
@@ -75,7 +77,8 @@ static const struct {
     { "balance_one", bench_measure_driver },    { "balance_multi", bench_measure_driver },
     { "matrix", bench_measure_driver },         { "fan_in", bench_measure_driver },
     { "spawn_stop", bench_measure_driver },     { "ask", bench_measure_driver },
-    { "forward", bench_measure_driver },        { "post", bench_measure_post },
+    { "forward", bench_measure_driver },        { "timer_arm", bench_measure_driver },
+    { "timer_cancel", bench_measure_driver },   { "post", bench_measure_post },
     { "roundtrip", bench_measure_roundtrip },   { "wake", bench_measure_wake },
 };
 

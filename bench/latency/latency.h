@@ -23,6 +23,17 @@ ODEON_MESSAGE(latency_request, 1, { uint64_t number, work_ns, sleeps; });
 /* Sent when the work is done, as the last thing that the behaviour does. */
 ODEON_MESSAGE(latency_done, 1, { uint64_t number, ended_ns; });
 
+/* Timers from `number` to `n` are armed for first_ns + number * period_ns, and tell the client by
+ * latency_done, whose time is the one for which it was armed. */
+ODEON_MESSAGE(latency_arm, 1, {
+    odeon_ref client;
+    uint64_t first_ns, period_ns, number, n;
+});
+ODEON_MESSAGE(latency_due, 1, {
+    odeon_ref client;
+    uint64_t number, due_ns;
+});
+
 /* There and back: sent back as they are. */
 ODEON_MESSAGE(latency_small, 1, { uint64_t at_ns; });
 ODEON_MESSAGE(latency_large, 1, { uint64_t at_ns, filling[7]; });

@@ -24,7 +24,7 @@ static const char usage_text[] =
     "                          [--disturb kill|reconfigure] [--set KEY=A,B] [--period-ms MS]\n"
     "                          [--cpus LIST | --no-ruler] [--timeout S] [--within S]\n"
     "                          [--flood-uid U] [--cold]\n"
-    "NAME: step turn burst crowd roundtrip fan chain\n";
+    "NAME: step turn burst crowd roundtrip fan chain timer\n";
 
 enum option_code {
     OPTION_SOCKET = 1,
@@ -83,9 +83,9 @@ static const struct {
     const char *name;
     int (*measure)(struct session *session);
 } measurements[] = {
-    { "step", measure_step },           { "turn", measure_turn }, { "burst", measure_burst },
-    { "crowd", measure_crowd },         { "fan", measure_fan },   { "chain", measure_chain },
-    { "roundtrip", measure_roundtrip },
+    { "step", measure_step },           { "turn", measure_turn },   { "burst", measure_burst },
+    { "crowd", measure_crowd },         { "fan", measure_fan },     { "chain", measure_chain },
+    { "roundtrip", measure_roundtrip }, { "timer", measure_timer },
 };
 
 static _Noreturn void main_usage(const char *why, const char *what)

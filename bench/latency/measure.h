@@ -7,6 +7,7 @@ struct session;
 
 int measure_step(struct session *session);
 int measure_turn(struct session *session);  /* step.c */
+int measure_timer(struct session *session); /* timer.c */
 int measure_burst(struct session *session); /* burst.c */
 int measure_crowd(struct session *session); /* crowd.c */
 int measure_roundtrip(struct session *session);

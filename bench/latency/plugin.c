@@ -101,7 +101,9 @@ ODEON_RECEIVE(latency_front, latency_ask)
 ODEON_HANDLERS(latency_front, ODEON_ON(latency_front, latency_ask));
 ODEON_ACTOR_TYPE(latency_front);
 
-/* ---- those of kinds.c ---- */
+/* ---- those of timers.c and kinds.c ---- */
+
+ODEON_DECLARE_TYPE(latency_timer);
 
 ODEON_DECLARE_TYPE(latency_kind_0);
 ODEON_DECLARE_TYPE(latency_kind_1);
@@ -117,8 +119,8 @@ ODEON_DECLARE_TYPE(latency_kind_10);
 ODEON_DECLARE_TYPE(latency_kind_11);
 
 ODEON_PLUGIN("latency", "1.0.0", ODEON_TYPE(latency_echo), ODEON_TYPE(latency_front),
-             ODEON_TYPE(latency_link), ODEON_TYPE(latency_kind_0), ODEON_TYPE(latency_kind_1),
-             ODEON_TYPE(latency_kind_2), ODEON_TYPE(latency_kind_3), ODEON_TYPE(latency_kind_4),
-             ODEON_TYPE(latency_kind_5), ODEON_TYPE(latency_kind_6), ODEON_TYPE(latency_kind_7),
-             ODEON_TYPE(latency_kind_8), ODEON_TYPE(latency_kind_9), ODEON_TYPE(latency_kind_10),
-             ODEON_TYPE(latency_kind_11));
+             ODEON_TYPE(latency_link), ODEON_TYPE(latency_timer), ODEON_TYPE(latency_kind_0),
+             ODEON_TYPE(latency_kind_1), ODEON_TYPE(latency_kind_2), ODEON_TYPE(latency_kind_3),
+             ODEON_TYPE(latency_kind_4), ODEON_TYPE(latency_kind_5), ODEON_TYPE(latency_kind_6),
+             ODEON_TYPE(latency_kind_7), ODEON_TYPE(latency_kind_8), ODEON_TYPE(latency_kind_9),
+             ODEON_TYPE(latency_kind_10), ODEON_TYPE(latency_kind_11));

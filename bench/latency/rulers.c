@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bare.h"
@@ -89,6 +91,55 @@ int rulers_work(const struct options *options, uint64_t work_ns, uint64_t n, uin
     for (uint32_t i = 0; i < started; i++)
         pthread_join(workers[i].thread, NULL);
     return started == threads ? 0 : session_error(SESSION_FAILED, "no thread for the ruler");
+}
+
+/* ---- timers ---- */
+
+struct timer {
+    uint64_t first_ns, period_ns, n;
+    int cpu, fd;
+    pthread_t thread;
+};
+
+static void *rulers_sleeper(void *argument)
+{
+    const struct timer *timer = argument;
+
+    rulers_bind(timer->cpu);
+    for (uint64_t i = 0; i < timer->n; i++) {
+        uint64_t due_ns = timer->first_ns + i * timer->period_ns, expired;
+        struct itimerspec at = { .it_value = { .tv_sec = (time_t)(due_ns / 1000000000),
+                                               .tv_nsec = (long)(due_ns % 1000000000) } };
+        struct bare_record record = { .words = { i, due_ns } };
+
+        (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &at, NULL);
+        while (read(timer->fd, &expired, sizeof(expired)) < 0 && errno == EINTR)
+            ;
+        while (!bare_put(&rings[0], &record))
+            work_relax();
+    }
+    return NULL;
+}
+
+int rulers_timer(const struct options *options, uint64_t rate, uint64_t n, struct histogram *times)
+{
+    struct timer timer = { .first_ns = work_now_ns() + 10000000,
+                           .period_ns = UINT64_C(1000000000) / rate,
+                           .n = n,
+                           .cpu = options->cpus[0],
+                           .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) };
+
+    if (timer.fd < 0)
+        return session_error(SESSION_FAILED, "no timerfd for the ruler");
+    bare_clear(&rings[0]);
+    if (pthread_create(&timer.thread, NULL, rulers_sleeper, &timer) != 0) {
+        close(timer.fd);
+        return session_error(SESSION_FAILED, "no thread for the ruler");
+    }
+    rulers_collect(1, n, times);
+    pthread_join(timer.thread, NULL);
+    close(timer.fd);
+    return 0;
 }
 
 /* ---- there and back ---- */

@@ -14,6 +14,9 @@ struct options;
  * session_exit after having said why. */
 int rulers_work(const struct options *options, uint64_t work_ns, uint64_t n, uint32_t threads,
                 struct histogram *times);
+/* A thread sleeps by a timerfd until `n` times, `rate` of them a second, and writes a line at each;
+ * this one spins for the lines. Adds the times from each of them to the line's being seen. */
+int rulers_timer(const struct options *options, uint64_t rate, uint64_t n, struct histogram *times);
 /* The open loop of `pace` over two bare rings, with a thread at the other end that sends back what
  * comes: spinning, or, with options->park, asleep when nothing has come for as long as a worker
  * of the service spins. */

@@ -8,7 +8,8 @@
 #
 #   --quick  a minute instead of five: shorter; to see that it works, not to quote
 #   --smoke  as little as shows that everything can be run: for the tests
-#   --only   these parts alone: step ticker turn burst crowd roundtrip idle through disturbed
+#   --only   these parts alone: step ticker timer turn burst crowd roundtrip idle through
+#            disturbed
 #   --save   the lines go into FILE, too: plot.sh draws them
 #   --cpus   worker 0 on A, the client, which spins, on B (default: the first two that may be used)
 #   --build  where the programs are (default: build/release, which is built when it is not there)
@@ -16,7 +17,8 @@
 # Default settings but for the number of workers, and where a line says otherwise; every part has a
 # service of its own that was just started. With two workers the second one shares CPU B with the
 # client: such lines say whether something waits for a whole batch, and little about microseconds.
-# Lateness of step, ticker, turn and burst: from the end of the work to the record in the client's
+# Lateness of timers: from the time that one was armed for to the record in the client's ring. Of
+# step, ticker, turn and burst: from the end of the work to the record in the client's
 # ring. Of crowd, roundtrip, idle and through: from the time at which the request was to be sent
 # (open loop, no coordinated omission) to the answer. The exit status says whether everything could
 # be run, not whether a target was met: the table at the end says that.
@@ -27,9 +29,9 @@ SELF=latency/run.sh
 . bench/lib.sh
 
 ONLY='' SAVE='' SMOKE=''
-PARTS=(step ticker turn burst crowd roundtrip idle through disturbed)
+PARTS=(step ticker timer turn burst crowd roundtrip idle through disturbed)
 S=2 KILL_S=12 PERIOD_MS=1200 # kills that come sooner meet the back-off
-BUSY=1,10,100,1000,10000,100000 SLEEP=100,1000,10000,100000 TICKS=50
+BUSY=1,10,100,1000,10000,100000 SLEEP=100,1000,10000,100000 TICKS=50 TIMERS=1000,10000
 SLOW_US=1000000 EVERY=1000000 BURSTS=('1000 1000' '20 20000')
 RATES=1000,10000,100000,1000000 CROWD_S=10 WITHIN_S=4 ARGUMENTS=()
 FLOOD_UID=64007 # nobody's, and not 65534, who is not let in
@@ -78,6 +80,14 @@ ticker()
     service ticker 1
     measure ticker '' step --us 100000 --n "$TICKS" --sleep --detached
     stop_service ticker
+}
+
+timer()
+{
+    say "Timers of an actor, $TIMERS a second, beside a thread that sleeps by a timerfd"
+    service timer 1
+    measure timer '' timer --rate "$TIMERS" --seconds "$S"
+    stop_service timer
 }
 
 turn()
@@ -273,6 +283,8 @@ table()
     target 'the worst length of steps: p99.9 above the ruler, us' \
         "$(worst p999_us "$step" ruler_p999_us)" 200
     target 'the first of a kind, the worst length: us' "$(worst first_us "$step")" 10000
+    target '10,000 timers a second: p99 above the timerfd, us' \
+        "$(worst p99_us '^bench=latency_timer rate=10000 ' ruler_p99_us)" 100
     target 'sent before a quick kind turns slow: most, us' \
         "$(value most_us "_turn part=before .*slow_us=$SLOW_US ")" 10000
     target 'called beside a flood, queues of their own: p99, us' "$(called p99_us "$own")" 10000

@@ -28,6 +28,7 @@ static int session_find_messages(struct session *session)
         uint32_t *id;
     } messages[] = {
         { odeon_message_of(latency_step), &session->id_step },
+        { odeon_message_of(latency_arm), &session->id_arm },
         { odeon_message_of(latency_request), &session->id_request },
         { odeon_message_of(latency_done), &session->id_done },
         { odeon_message_of(latency_small), &session->id_small },

@@ -52,7 +52,7 @@ struct session {
     struct odeon_client *client;
     struct odeon_port *port;
     uint32_t workers;
-    uint32_t id_step, id_request, id_done, id_small, id_large, id_ask, id_answer;
+    uint32_t id_step, id_request, id_done, id_small, id_large, id_ask, id_answer, id_arm;
     uint64_t refused; /* refusals received */
     struct gaps gaps;
 };

@@ -21,9 +21,11 @@ enum bench_place { BENCH_PLACE_HERE = 0, BENCH_PLACE_SPREAD = 1 };
 
 /* Fields that a benchmark does not use are ignored; 0 stands for its default. */
 ODEON_MESSAGE(bench_run, 2, {
-    /* messages: static_send, dynamic_send, pingpong_*, fan_in; actors: spawn_stop; rows: matrix */
+    /* messages: static_send, dynamic_send, pingpong_*, fan_in; actors: spawn_stop; rows: matrix;
+     * timers: timer_arm, timer_cancel */
     uint64_t n;
-    /* executor, balance_*: working ones of a loaded worker; servers of repeat; senders of fan_in */
+    /* executor, balance_*: working ones of a loaded worker; servers of repeat; senders of fan_in;
+     * timer_arm, timer_cancel: timers that are armed before */
     uint32_t actors;
     uint32_t set;     /* executor, balance_*: actors in a group */
     uint32_t rounds;  /* executor, balance_*, repeat */

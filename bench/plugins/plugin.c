@@ -96,6 +96,9 @@ ODEON_DECLARE_TYPE(bench_ask);
 ODEON_DECLARE_TYPE(bench_asked);
 ODEON_DECLARE_TYPE(bench_forward);
 ODEON_DECLARE_TYPE(bench_front);
+ODEON_DECLARE_TYPE(bench_timer_arm);
+ODEON_DECLARE_TYPE(bench_timer_cancel);
+ODEON_DECLARE_TYPE(bench_filler);
 
 ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_static_actor),
              ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor),
@@ -107,4 +110,5 @@ ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_s
              ODEON_TYPE(bench_fan_in), ODEON_TYPE(bench_fan_sender), ODEON_TYPE(bench_spawn_stop),
              ODEON_TYPE(bench_mayfly), ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo),
              ODEON_TYPE(bench_sleeper), ODEON_TYPE(bench_ask), ODEON_TYPE(bench_asked),
-             ODEON_TYPE(bench_forward), ODEON_TYPE(bench_front));
+             ODEON_TYPE(bench_forward), ODEON_TYPE(bench_front), ODEON_TYPE(bench_timer_arm),
+             ODEON_TYPE(bench_timer_cancel), ODEON_TYPE(bench_filler));

@@ -43,6 +43,7 @@ expect 3 "^bench=latency_step duration_us=[0-9]+ $step first_us=$number $ruler$"
 expect 1 "^bench=latency_step duration_us=all $step $ruler$" "$WORK/lines"
 expect 1 "^bench=latency_step .* place=detached workers=1 n=1 $times first_us=$number $ruler$" \
     "$WORK/lines"
+expect 2 "^bench=latency_timer rate=10*0 workers=1 n=[0-9]+ $times $ruler$" "$WORK/lines"
 for part in before slow other; do
     expect 2 "^bench=latency_turn part=$part .* every=[0-9]+ workers=1 n=[0-9]+ $times$" \
         "$WORK/lines"
