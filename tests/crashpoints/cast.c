@@ -313,6 +313,12 @@ static int on_item_watcher(void *self, const void *message, struct engine_contex
     }
     actor_ref watched = watcher->plan.watched[item.number - 1];
     watcher->last = item.number;
+    if (watcher->plan.row == 0) {
+        static const struct engine_spawn spawn = { .placement = PLACE_NEAR };
+        must("spawn", engine_ctx_spawn(ctx, cast_type[CAST_FAILING], &spawn,
+                                       &watcher->plan.watched[item.number - 1]));
+        return ALLOCATION_NODELETE;
+    }
     must("monitor", engine_ctx_monitor(ctx, watched, &other));
     must("monitor", engine_ctx_monitor(ctx, watched, &watcher->monitor[item.number - 1]));
     must("demonitor", engine_ctx_demonitor(ctx, other));
@@ -339,7 +345,9 @@ static int on_down_watcher(void *self, const void *message, struct engine_contex
     if (i == WATCHER_ITEMS || watcher->monitor[i] != down.monitor || ctx->sender != down.ref)
         fail("an end is told that nobody wants to know of: %llx", (unsigned long long)down.ref);
     bool anew = i == 1 && down.reason == REASON_BEGUN_ANEW;
-    if (!anew && (down.reason != REASON_FINISHED || !(watcher->heard & UINT64_C(1) << i)))
+    bool failed = watcher->plan.row == 0 && down.reason == REASON_INIT_FAILED;
+    if (!anew && !failed &&
+        (down.reason != REASON_FINISHED || !(watcher->heard & UINT64_C(1) << i)))
         fail("end %u is told with reason %u, behind words %llx", i, down.reason,
              (unsigned long long)watcher->heard);
     watcher->monitor[i] = 0;

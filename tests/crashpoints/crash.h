@@ -274,7 +274,7 @@ struct asker_plan {
  * the two, and sends it an item of row `row` + n - 1. With that it ends, and sends one of the row
  * WATCHER_ITEMS behind before. That it has ended is noted in `down_row`, in the order in which it
  * is told. The first one, a CAST_MORTAL, keeps its state, the second one, a CAST_FRAIL, does
- * not. */
+ * not. With `row` 0 it spawns actors that cannot begin instead, which it does not monitor. */
 enum { WATCHER_ITEMS = 2 };
 struct watcher_plan {
     actor_ref watched[WATCHER_ITEMS];

@@ -20,6 +20,22 @@ static void setup_monitors(struct life *life)
     cast_send(life->engine, watcher, 0, WATCHER_ITEMS);
 }
 
+/* Who has spawned those is told without a monitor (monitor.MO2). */
+static void setup_failing(struct life *life)
+{
+    struct watcher_plan plan = { .down_row = 1 };
+    row_expect(0, WATCHER_ITEMS, 0, 0);
+    row_expect(plan.down_row, WATCHER_ITEMS, 0, 0);
+    actor_ref watcher = cast_spawn(life->engine, CAST_WATCHER, 0, &plan, sizeof(plan));
+    life_quiesce(life);
+    cast_send(life->engine, watcher, 0, WATCHER_ITEMS);
+}
+
+static void fail_to_begin(struct life *life)
+{
+    life_run_ready(life);
+}
+
 static void begin_monitors(struct life *life)
 {
     life_run_queue(life, 0, 0);
@@ -80,6 +96,7 @@ const struct scene scenes_monitors[] = {
     { "actors that are monitored end", setup_monitored, NULL, end, 1, true, NULL, false },
     { "ends are told", setup_ended, NULL, tell, 1, true, NULL, false },
     { "monitors from beginning to end", setup_monitors, NULL, end_unseen, 1, true, NULL, false },
+    { "children cannot begin", setup_failing, NULL, fail_to_begin, 1, true, NULL, false },
     { "linked children are spawned", setup_linked, NULL, begin_monitors, 1, true, NULL, false },
     { "linked children end", setup_linked, NULL, spawn_and_end, 1, true, NULL, false },
     { .name = NULL },

@@ -20,9 +20,10 @@ enum act {
     ACT_MONITOR_LOOK, /* ... and the control thread looks within the turn */
     ACT_DEMONITOR,
     ACT_DEMONITOR_DIE,
-    ACT_SPAWN, /* a child, which it monitors in the same turn */
-    ACT_FORGE, /* a timer's message that says what the service alone says */
-    ACT_END,   /* with a word to `to` before */
+    ACT_SPAWN,       /* a child, which it monitors in the same turn */
+    ACT_SPAWN_ALONE, /* ... or not */
+    ACT_FORGE,       /* a timer's message that says what the service alone says */
+    ACT_END,         /* with a word to `to` before */
     ACT_END_DIE
 };
 struct orders {
@@ -100,6 +101,8 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
         shared->result = engine_ctx_demonitor(ctx, o.id ? o.id : shared->id);
     if (o.act == ACT_SPAWN)
         spawn_and_monitor(ctx, &o);
+    if (o.act == ACT_SPAWN_ALONE)
+        assert_int_equal(engine_ctx_spawn_plain(ctx, o.type, PLACE_NEAR, &shared->child), 0);
     if (o.act == ACT_FORGE)
         forge(ctx);
     if (o.act == ACT_MONITOR_LOOK)
@@ -338,6 +341,48 @@ static void test_whose_init_fails(void **state)
     order((struct orders){ .act = ACT_SPAWN, .type = plain_type });
     fire(clock_now_ns());
     assert_only_told(shared->child, REASON_INIT_FAILED);
+}
+
+/* monitor.MO2: without a monitor it is told, too, and by no number. */
+static void test_whose_child_cannot_begin(void **state)
+{
+    (void)state;
+    shared->init_fails = true;
+    order((struct orders){ .act = ACT_SPAWN_ALONE, .type = plain_type });
+    run_queues();
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    assert_int_equal(shared->notes[0].down.ref, shared->child);
+    assert_int_equal(shared->notes[0].down.monitor, 0);
+    assert_int_equal(shared->notes[0].down.reason, REASON_INIT_FAILED);
+}
+
+/* So it is when the child keeps its state. */
+static void test_whose_kept_child_cannot_begin(void **state)
+{
+    (void)state;
+    shared->init_fails = true;
+    order((struct orders){ .act = ACT_SPAWN_ALONE, .type = kept_type });
+    run_queues();
+    assert_int_equal(shared->n_notes, 1);
+    assert_int_equal(shared->notes[0].down.ref, shared->child);
+    assert_int_equal(shared->notes[0].down.reason, REASON_INIT_FAILED);
+}
+
+/* Who has no behaviour for it is not told, nor is a child that begins told of. */
+static void test_who_is_not_told_of_a_child(void **state)
+{
+    actor_ref deaf = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+
+    (void)state;
+    run_queues();
+    shared->init_fails = true;
+    order_of(deaf, (struct orders){ .act = ACT_SPAWN_ALONE, .type = plain_type });
+    run_queues();
+    shared->init_fails = false;
+    order((struct orders){ .act = ACT_SPAWN_ALONE, .type = plain_type });
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
 }
 
 /* Who has ended before is told of, with the reason as long as the slot says it. */
@@ -624,6 +669,9 @@ int main(void)
         MONITOR_TEST(test_of_a_brief_life),
         MONITOR_TEST(test_who_is_stopped),
         MONITOR_TEST(test_whose_init_fails),
+        MONITOR_TEST(test_whose_child_cannot_begin),
+        MONITOR_TEST(test_whose_kept_child_cannot_begin),
+        MONITOR_TEST(test_who_is_not_told_of_a_child),
         MONITOR_TEST(test_too_late),
         MONITOR_TEST(test_too_late_to_be_seen),
         MONITOR_TEST(test_behind_its_last_words),

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an actor that monitors another one, or a client, is told when that ends. Whoever declares
- * its interface includes this and has the message in it:
+/* What an actor that monitors another one, or a client, is told when that ends; and who has spawned
+ * an actor that cannot begin, whether it monitors that or not. Whoever declares its interface
+ * includes this and has the message in it:
  *
  *     ODEON_INTERFACE(broker, order, odeon_down);
  *
- * `ref` is who has ended, `monitor` what odeon_monitor() gave, and `reason` says why (enum
- * odeon_reason): ODEON_REASON_FINISHED, its behaviour said so; _STOPPED, somebody else did;
- * _INIT_FAILED, _ATTEMPTS, _SUSPECTED, it could not begin; _QUARANTINED, its type is not run for
- * the time being; _BEGUN_ANEW, it lost its state with an executor, and the same reference is
- * another life; _NOT_RESUMED, it ended with an executor; _CLIENT_GONE, it was a client;
- * _NO_SUCH_ACTOR, it ended so long ago that nobody knows. The service alone sends it: from anybody
- * else it is refused.
+ * `ref` is who has ended, `monitor` what odeon_monitor() gave, 0: nothing, it is a child's, and
+ * `reason` says why (enum odeon_reason): ODEON_REASON_FINISHED, its behaviour said so; _STOPPED,
+ * somebody else did; _INIT_FAILED, _ATTEMPTS, _SUSPECTED, it could not begin; _QUARANTINED, its
+ * type is not run for the time being; _BEGUN_ANEW, it lost its state with an executor, and the same
+ * reference is another life; _NOT_RESUMED, it ended with an executor; _CLIENT_GONE, it was a
+ * client; _NO_SUCH_ACTOR, it ended so long ago that nobody knows. The service alone sends it: from
+ * anybody else it is refused.
  */
 #ifndef ODEON_MONITOR_H
 #define ODEON_MONITOR_H

@@ -125,11 +125,12 @@ struct odeon_host {
     int (*reply_tail)(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
                       const void *tail, size_t tail_size);
     /* Makes an actor. It exists once the behaviour has returned; its init runs before its first
-     * message. `type` is an id (struct odeon_actor_type.id, or from find_type). -ESRCH: no such
-     * type; -ENOSPC: the actor table is full; -EEXIST: the name is taken; -E2BIG: args too large;
-     * -ENOBUFS, -EAGAIN as for send; -EINVAL: options that make no sense; -ENODEV: no worker runs
-     * there. DETACHED: -ENOSPC: all threads for such actors (setting `detached`) are taken;
-     * -EAGAIN: no thread to be had. */
+     * message. If it cannot begin, this actor is told by an odeon_down (<odeon/monitor.h>), if it
+     * has a behaviour for that. `type` is an id (struct odeon_actor_type.id, or from find_type).
+     * -ESRCH: no such type; -ENOSPC: the actor table is full; -EEXIST: the name is taken; -E2BIG:
+     * args too large; -ENOBUFS, -EAGAIN as for send; -EINVAL: options that make no sense; -ENODEV:
+     * no worker runs there. DETACHED: -ENOSPC: all threads for such actors (setting `detached`) are
+     * taken; -EAGAIN: no thread to be had. */
     int (*spawn)(struct odeon_context *ctx, uint32_t type,
                  const struct odeon_spawn_options *options, odeon_ref *ret_ref);
     /* 0, -ENOENT */

@@ -5,23 +5,30 @@
 #include <string.h>
 
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/place.h"
 #include "daemon/engine/timers/timers.h"
+#include "daemon/engine/timers/watches.h"
 
-static void monitor_write(struct envelope *at, const struct worker *w,
-                          const struct timer_request *request, uint64_t id)
+static void monitor_down_write(struct envelope *at, actor_ref to, const struct down *down)
 {
-    const struct down down = { .ref = request->watched, .monitor = id };
-    (void)w;
     *at = (struct envelope){
-        .to = request->to,
-        .from = request->watched,
+        .to = to,
+        .from = down->ref,
         .type = MESSAGE_TYPE_DOWN,
-        .length = (uint16_t)(envelope_prefix_bytes(PREFIX_KIND) + sizeof(down)),
+        .length = (uint16_t)(envelope_prefix_bytes(PREFIX_KIND) + sizeof(*down)),
         .behaviour = BEHAVIOUR_NONE,
         .prefix = PREFIX_KIND,
     };
     envelope_word_put(at, PREFIX_KIND, (uint64_t)KIND_DOWN << 56);
-    memcpy(envelope_payload(at), &down, sizeof(down));
+    memcpy(envelope_payload(at), down, sizeof(*down));
+}
+
+static void monitor_write(struct envelope *at, const struct worker *w,
+                          const struct timer_request *request, uint64_t id)
+{
+    (void)w;
+    monitor_down_write(at, request->to, &(struct down){ .ref = request->watched, .monitor = id });
 }
 
 int monitor_open(struct worker *w, actor_ref watched, uint64_t *ret_id)
@@ -45,4 +52,39 @@ int monitor_open(struct worker *w, actor_ref watched, uint64_t *ret_id)
 int monitor_close(struct worker *w, uint64_t id)
 {
     return timers_cancel(w, id, true);
+}
+
+/* Where it is told; false: it has ended, is no actor, or has no behaviour for it. */
+static bool monitor_spawner_find(const struct worker *w, actor_ref by, uint32_t *ret_destination)
+{
+    const struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(by);
+    if (by == 0 || slot < ODEON_PORTS_MAX || slot >= e->config.actors_max)
+        return false;
+    uint64_t key = load_acquire(&w->turn.actors[slot].key);
+    const struct actor_type *type = load_acquire(&w->turn.types[actor_key_type(key)]);
+    *ret_destination = actor_key_destination(key);
+    return actor_key_lives(key) && actor_key_generation(key) == actor_ref_generation(by) && type &&
+           type->index_of[MESSAGE_TYPE_DOWN] != BEHAVIOUR_NONE;
+}
+
+static bool monitor_is_of(struct engine *e, actor_ref watched, actor_ref by)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    bool is_of = watches_is_watched_by(e, watched, by);
+    pthread_mutex_unlock(&e->timers.mutex);
+    return is_of;
+}
+
+void monitor_tell_spawner(struct worker *w, actor_ref ended, enum envelope_reason reason)
+{
+    actor_ref by = w->engine->segment.actors[actor_ref_slot(ended)].spawned_by;
+    const struct down down = { .ref = ended, .reason = reason };
+    uint64_t size = envelope_size(envelope_prefix_bytes(PREFIX_KIND) + sizeof(down));
+    uint32_t destination;
+    if (!monitor_spawner_find(w, by, &destination) || monitor_is_of(w->engine, ended, by))
+        return;
+    if (w->place.newborn) /* of the init that has failed */
+        place_newborn_settle(w);
+    monitor_down_write(outbox_append(w, destination, size), by, &down);
 }

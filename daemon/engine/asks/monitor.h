@@ -6,6 +6,8 @@
  *
  * monitor.MO1  The service alone sends MESSAGE_TYPE_DOWN: what says so and has not its mark
  *     (KIND_DOWN) is refused where it arrives.
+ * monitor.MO2  Who has spawned an actor that cannot begin is told once: by its monitor, if it has
+ *     one, else in the turn with which the actor ends.
  */
 #pragma once
 
@@ -17,3 +19,5 @@ int monitor_open(struct worker *w, actor_ref watched, uint64_t *ret_id);
 /* Within a turn. 0: with its commit nothing will be told; -ENOENT: it has been, or there is no such
  * monitor; -EPERM: another actor's. */
 int monitor_close(struct worker *w, uint64_t id);
+/* Within the turn with which a new actor ends that could not begin. */
+void monitor_tell_spawner(struct worker *w, actor_ref ended, enum envelope_reason reason);

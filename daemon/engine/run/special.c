@@ -6,6 +6,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/asks/ask.h"
+#include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
@@ -225,25 +226,32 @@ static int special_behave(struct worker *w, const struct envelope *envelope, str
                      : ALLOCATION_NODELETE;
 }
 
-/* The message could not be run. What becomes of the actor: one that cannot begin ends, and its fini
- * is not owed. */
+/* An actor that cannot begin ends, and its fini is not owed. */
+static bool special_cannot_begin(struct worker *w, const struct envelope *envelope,
+                                 const struct special_receiver *receiver,
+                                 enum envelope_reason reason)
+{
+    if (reason != REASON_INIT_FAILED)
+        return (reason == REASON_ATTEMPTS || reason == REASON_SUSPECTED) &&
+               envelope->flags & ENVELOPE_INIT && begin_is_new(w, receiver->key, envelope->to);
+    void **state = actors_state_of(w, receiver->actor);
+    if (*state) {
+        actors_state_drop(w, actors_type_of(w, receiver->actor), *state, ALLOCATION_DELETE);
+        *state = NULL;
+    }
+    return true;
+}
+
+/* The message could not be run. What becomes of the actor. */
 static int special_refuse(struct worker *w, const struct envelope *envelope,
                           const struct special_receiver *receiver, enum envelope_reason reason)
 {
     if (envelope->type != MESSAGE_TYPE_INIT)
         special_dead_letter(w, envelope, reason);
-    if (reason == REASON_INIT_FAILED) {
-        void **state = actors_state_of(w, receiver->actor);
-        if (*state) {
-            actors_state_drop(w, actors_type_of(w, receiver->actor), *state, ALLOCATION_DELETE);
-            *state = NULL;
-        }
-        return ALLOCATION_DELETE;
-    }
-    return (reason == REASON_ATTEMPTS || reason == REASON_SUSPECTED) &&
-                   envelope->flags & ENVELOPE_INIT && begin_is_new(w, receiver->key, envelope->to)
-               ? ALLOCATION_DELETE
-               : ALLOCATION_NODELETE;
+    if (!special_cannot_begin(w, envelope, receiver, reason))
+        return ALLOCATION_NODELETE;
+    monitor_tell_spawner(w, envelope->to, reason);
+    return ALLOCATION_DELETE;
 }
 
 /* An answer, for an actor that is ready to run it, or what only looks like one. What it does not

@@ -92,6 +92,21 @@ bool watches_is_watched(const struct engine *e, actor_ref who)
     return timer_owners_first(&e->timers.watched, who, &timer);
 }
 
+bool watches_is_watched_by(const struct engine *e, actor_ref who, actor_ref by)
+{
+    const struct timer_owners *watched = &e->timers.watched;
+    uint32_t first, timer;
+    if (!timer_owners_first(watched, who, &first))
+        return false;
+    timer = first;
+    do {
+        if (e->segment.timers[timer].owner == by)
+            return true;
+        timer = watched->links[timer].next;
+    } while (timer != first);
+    return false;
+}
+
 void watches_leave(struct worker *w, actor_ref who)
 {
     struct timers *t = &w->engine->timers;
