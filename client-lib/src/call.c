@@ -9,6 +9,7 @@
 
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
+#include "client-lib/src/post_with.h"
 #include "client-lib/src/receive.h"
 
 /* Bytes that calls set aside for a client that never receives. */
@@ -16,45 +17,64 @@
 /* How often a call looks whether deliveries have been dropped. */
 #define CALL_SLICE_NS 1000000000
 
-/* Copies a delivery aside, for odeon_port_receive() to return later. */
-static int call_keep(struct odeon_port *port, const struct odeon_delivery *delivery)
+/* Room for a copy, with its payload; -ENOBUFS, -ENOMEM. */
+static int call_find_room(const struct odeon_port *port, uint32_t size, struct port_kept **ret)
 {
-    struct port_kept *kept;
-
     if (port->kept_bytes > KEPT_BYTES_MAX)
         return -ENOBUFS;
-    kept = malloc(sizeof(*kept) + delivery->size);
-    if (!kept)
-        return -ENOMEM;
-    kept->delivery = *delivery;
-    kept->delivery.data = kept->payload;
-    memcpy(kept->payload, delivery->data, delivery->size);
+    *ret = malloc(sizeof(**ret) + size);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* Copies a delivery aside, for odeon_port_receive() to return later. */
+static void call_keep(struct odeon_port *port, struct port_kept *kept,
+                      const struct odeon_delivery *delivery)
+{
+    *kept = (struct port_kept){ .delivery = *delivery };
+    kept->delivery.data = kept + 1;
+    memcpy(kept + 1, delivery->data, delivery->size);
     STAILQ_INSERT_TAIL(&port->kept, kept, link);
     port->kept_bytes += sizeof(*kept) + delivery->size;
+}
+
+/* What is not the call's: 0: kept, or dropped, since nobody waits for it any more; -ENOBUFS,
+ * -ENOMEM: it should have been kept and could not be. */
+static int call_set_aside(struct odeon_port *port, struct odeon_delivery *delivery)
+{
+    struct port_kept *kept;
+    int result;
+
+    if (port_is_late_call(delivery))
+        return 0;
+    result = call_find_room(port, delivery->size, &kept); /* before its post has its outcome */
+    if (result < 0)
+        return result;
+    if (port_is_wanted(port, delivery))
+        call_keep(port, kept, delivery);
+    else
+        free(kept);
     return 0;
 }
 
-/* What a delivery is to the call: its outcome, or -EAGAIN for something else, which has been kept
- * or dropped; -ENOBUFS, -ENOMEM: it should have been kept and could not be. */
+/* What a delivery is to the call: its outcome, or -EAGAIN for something else, which has been set
+ * aside; or why that could not be. */
 static int call_judge(struct odeon_port *port, uint64_t correlation,
-                      const struct odeon_delivery *delivery)
+                      struct odeon_delivery *delivery)
 {
-    int result = -EAGAIN;
+    int result;
 
     if (delivery->correlation == correlation && delivery->type == MESSAGE_TYPE_REFUSAL)
         result = ODEON_CALL_REFUSED;
     else if (delivery->correlation == correlation && delivery->flags & 1)
         result = ODEON_CALL_REPLY;
-    else if (!port_is_late(delivery)) {
-        int error = call_keep(port, delivery);
-
-        if (error < 0)
-            return error;
-    }
-    if (result == -EAGAIN)
+    else {
+        result = call_set_aside(port, delivery);
+        if (result < 0)
+            return result;
         port_give_back(port);
-    else
-        port->lent = true;
+        return -EAGAIN;
+    }
+    port->lent = true;
     return result;
 }
 
@@ -83,8 +103,8 @@ static int call_wait_in_slices(struct odeon_port *port, int64_t *deadline_ns, ui
     int result;
 
     if (*deadline_ns != DEADLINE_NEVER)
-        return port_wait_delivery(port, *deadline_ns);
-    result = port_wait_delivery(port, deadline_after(CALL_SLICE_NS));
+        return port_wait_delivery(port, *deadline_ns, false);
+    result = port_wait_delivery(port, deadline_after(CALL_SLICE_NS), false);
     if (result != 0)
         return result;
     if (odeon_port_dropped(port) != dropped)
@@ -124,8 +144,8 @@ static int call_wait_for_reply(struct odeon_port *port, uint64_t correlation, in
     }
 }
 
-int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                    size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
+static int call(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
+                const void *data, size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
     uint64_t correlation, dropped;
     int64_t deadline_ns;
@@ -142,11 +162,34 @@ int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const 
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
     deadline_ns = deadline_after(timeout_ns);
     dropped = odeon_port_dropped(port);
-    result = port_post_until(port, to, type, POST_CORRELATED, correlation, data, size, deadline_ns);
+    result = port_post_until(port, to, type, POST_CORRELATED | how, correlation, data, size,
+                             deadline_ns);
     if (result < 0)
         return result;
     result = call_wait_for_reply(port, correlation, deadline_ns, dropped, ret_reply);
     if (result != ODEON_CALL_REPLY && result != ODEON_CALL_REFUSED)
         *ret_reply = (struct odeon_delivery){ 0 };
     return result;
+}
+
+int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
+{
+    return call(port, to, type, 0, data, size, timeout_ns, ret_reply);
+}
+
+int odeon_port_call_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                         size_t size, int64_t timeout_ns, const struct odeon_post_options *options,
+                         struct odeon_delivery *ret_reply)
+{
+    struct odeon_post_options o;
+    int result = post_options_take("odeon_port_call_with", options, &o);
+
+    if (result < 0)
+        return result;
+    if (o.correlation || o.after_ns || o.wait_ns || o.within_ns)
+        return error_set_literal(-EINVAL, "odeon_port_call_with: a call has its own id and its own "
+                                          "time, and is sent now: of the options only urgent can "
+                                          "be set");
+    return call(port, to, type, o.urgent ? POST_URGENT : 0u, data, size, timeout_ns, ret_reply);
 }

@@ -178,7 +178,8 @@ static void port_free_kept(struct port_kept_list *list)
 
     while ((kept = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
-        free(kept);
+        if (!kept->of_awaited)
+            free(kept);
     }
 }
 
@@ -199,6 +200,7 @@ void port_free(struct odeon_port *port)
         close(port->pipe);
     port_free_kept(&port->kept);
     port_free_kept(&port->returned);
+    free(atomic_load_explicit(&port->awaiting, memory_order_relaxed));
     free(port);
 }
 
@@ -215,12 +217,6 @@ int port_explain_fork(void)
 {
     return error_set_literal(-ECHILD, "the port belongs to the process of which this one is a "
                                       "fork: connect and open a port here");
-}
-
-uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind)
-{
-    port->wait_sequence += PORT_WAIT_STEP;
-    return port->wait_sequence | (uint32_t)kind;
 }
 
 void port_ring_doorbell(const struct odeon_port *port)

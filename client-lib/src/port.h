@@ -31,17 +31,20 @@
 
 enum { PORT_REASON_BYTES = 256, PORT_TOKEN_BYTES = 16 };
 
-/* Correlation ids of odeon_port_call() have this bit, those of odeon_port_post_correlated() do
- * not. */
+/* Ids of the library's own have this bit, those of odeon_port_post_correlated() do not. */
 #define PORT_CORRELATION_CALL (UINT64_C(1) << 63)
 
-/* A delivery that arrived during a call, copied out of the ring. */
+/* A delivery that does not lie in the ring: it arrived during a call and was copied, with its
+ * payload behind it, or it is an outcome that lies in its slot (awaited.h). */
 struct port_kept {
     STAILQ_ENTRY(port_kept) link;
-    struct odeon_delivery delivery; /* data leads into payload */
-    uint64_t payload[];
+    struct odeon_delivery delivery;
+    uint64_t cursor; /* when it was handed out: how far the ring had been taken */
+    bool of_awaited;
 };
 STAILQ_HEAD(port_kept_list, port_kept);
+
+struct awaiting;
 
 struct odeon_port {
     /* posting */
@@ -54,17 +57,20 @@ struct odeon_port {
     _Atomic int closing; /* 1: somebody writes, or has written, `reason` */
     uint32_t actors_max, payload_max, prefix;
     int doorbell;
+    uint32_t room_sequence; /* of waits for room, in steps of PORT_WAIT_STEP */
 
     /* receiving */
     const uint8_t *delivery;
     uint64_t delivery_size, delivery_tail, delivery_taken, delivery_released;
     bool lent;
     struct port_kept_list kept;     /* to be returned by odeon_port_receive() */
-    struct port_kept_list returned; /* to be freed by odeon_port_release() */
+    struct port_kept_list returned; /* handed out, to be freed when they are released */
     uint64_t kept_bytes;
 
+    struct awaiting *_Atomic awaiting; /* posts with a deadline (awaited.h); NULL: none yet */
     uint64_t last_call;
-    uint32_t wait_sequence; /* counts in steps of PORT_WAIT_STEP */
+    uint32_t delivery_sequence;   /* of waits for deliveries, in steps of PORT_WAIT_STEP */
+    _Atomic int64_t sleeps_until; /* of who receives; 0: awake (awaited.h) */
 
     int pipe; /* -1: none */
     uint64_t id;
@@ -101,8 +107,18 @@ void port_free(struct odeon_port *port);
 
 /* The first reason stays.  Any thread. */
 void port_mark_closed(struct odeon_port *port, int error, const char *reason);
-/* A new value for a waiting word. */
-uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind);
+/* A new value for the waiting word whose last one is `sequence`. */
+static inline uint32_t port_wait_word(uint32_t *sequence, enum port_wait kind)
+{
+    *sequence += PORT_WAIT_STEP;
+    return *sequence | (uint32_t)kind;
+}
+/* What lies behind the ring is the caller's, until it is released. */
+static inline void port_kept_return(struct odeon_port *port, struct port_kept *kept)
+{
+    kept->cursor = port->delivery_taken;
+    STAILQ_INSERT_TAIL(&port->returned, kept, link);
+}
 /* The executor is asked to look at the port. */
 void port_ring_doorbell(const struct odeon_port *port);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client-lib/src/error.h"
+#include "client-lib/src/options.h"
 #include "client-lib/src/port_explain.h"
 #include "client-lib/src/request.h"
 
@@ -16,27 +17,11 @@ enum { OPTIONS_LEAST = offsetof(struct odeon_port_options, overflow) };
 static int port_open_take_options(const struct odeon_port_options *options,
                                   struct odeon_port_options *ret)
 {
-    const unsigned char *bytes = (const unsigned char *)options;
+    int result = options_take("odeon_port_open", options, OPTIONS_LEAST, sizeof(*ret), ret);
 
-    memset(ret, 0, sizeof(*ret));
-    if (!options)
-        return 0;
-    if (options->struct_size < OPTIONS_LEAST)
-        return error_set(-EINVAL,
-                         "odeon_port_open: options.struct_size is %u, sizeof (struct "
-                         "odeon_port_options) was expected",
-                         options->struct_size);
-    if (options->struct_size > 4096)
-        return error_set_literal(-EINVAL, "odeon_port_open: options.struct_size has not been set");
-    for (size_t i = sizeof(*options); i < options->struct_size; i++)
-        if (bytes[i] != 0)
-            return error_set_literal(
-                -E2BIG,
-                "odeon_port_open: an option is set that this version of the library does not know");
-    memcpy(ret, options, options->struct_size < sizeof(*ret) ? options->struct_size : sizeof(*ret));
-    if (ret->reserved != 0)
+    if (result == 0 && ret->reserved != 0)
         return error_set_literal(-EINVAL, "odeon_port_open: options.reserved is not 0");
-    return 0;
+    return result;
 }
 
 static int port_open_take_fd(struct client_answer *answer, size_t index)

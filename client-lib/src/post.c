@@ -140,6 +140,11 @@ static inline void post_publish(struct odeon_port *port)
         post_ring(port);
 }
 
+void port_publish(struct odeon_port *port)
+{
+    post_publish(port);
+}
+
 static int __attribute__((noinline, cold)) post_explain_room(struct odeon_port *port)
 {
     post_look(port);
@@ -150,6 +155,11 @@ static int __attribute__((noinline, cold)) post_explain_room(struct odeon_port *
 static inline int post_explain_full(struct odeon_port *port, int result)
 {
     return result == -EAGAIN ? post_explain_room(port) : result;
+}
+
+int port_explain_full(struct odeon_port *port, int result)
+{
+    return post_explain_full(port, result);
 }
 
 /* As post(), but -EAGAIN has no text. */
@@ -207,7 +217,8 @@ static int post_sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t 
      *     barrier,
      * looks at the word and then counts room_futex up.  `seen` was read before: a count that goes
      * up from here on lets the wait return at once. */
-    atomic_store_explicit(&port->mine->room_wait, port_wait_word(port, PORT_WAIT_FUTEX),
+    atomic_store_explicit(&port->mine->room_wait,
+                          port_wait_word(&port->room_sequence, PORT_WAIT_FUTEX),
                           memory_order_relaxed);
     full_barrier();
     result = post_has_room(port, bytes);
@@ -217,8 +228,7 @@ static int post_sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t 
     return result == 0 ? post_has_room(port, bytes) : result;
 }
 
-/* 0: room; -ETIMEDOUT, -EPIPE, -EPROTO. */
-static int post_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)
+int port_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)
 {
     int64_t slice_ns = WAIT_SLICE_FIRST_NS;
     int result;
@@ -250,18 +260,23 @@ int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsign
         result = post_try(port, to, type, how, correlation, data, size);
         if (result != -EAGAIN)
             return result;
-        result = post_wait_for_room(port, bytes, deadline_ns);
+        result = port_wait_for_room(port, bytes, deadline_ns);
         if (result < 0)
             return result;
     }
 }
 
-static int post_check_data(const struct odeon_port *port, const void *data, size_t size)
+static inline int post_check_data(const struct odeon_port *port, const void *data, size_t size)
 {
     if (port && (data || size == 0))
         return 0;
     return error_set_literal(-EINVAL,
                              port ? "a payload has a size but no address" : "no port was given");
+}
+
+int port_check_data(const struct odeon_port *port, const void *data, size_t size)
+{
+    return post_check_data(port, data, size);
 }
 
 int odeon_port_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
@@ -319,52 +334,6 @@ int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
     int result = post_check_data(port, data, size);
 
     return result < 0 ? result : post(port, to, type, POST_URGENT, 0, data, size);
-}
-
-/* The word of PREFIX_AFTER. */
-static uint64_t post_after_word(uint64_t delay_ns)
-{
-    bool by_boot_time = delay_ns & ODEON_BOOT_TIME_BIT_;
-    struct timespec now;
-
-    clock_gettime(by_boot_time ? CLOCK_BOOTTIME : CLOCK_MONOTONIC, &now);
-    return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec +
-            (delay_ns & ~ODEON_BOOT_TIME_BIT_)) |
-           (by_boot_time ? ENVELOPE_AFTER_BOOT : 0);
-}
-
-static int post_after_check(const struct odeon_port *port, uint64_t correlation, uint64_t delay_ns)
-{
-    if (correlation & PORT_CORRELATION_CALL)
-        return error_set_literal(-EINVAL, "a correlation id does not have its highest bit set: "
-                                          "those are odeon_port_call()'s");
-    if ((delay_ns & ~ODEON_BOOT_TIME_BIT_) > ODEON_DELAY_MAX_NS)
-        return error_set_literal(-ERANGE, "a message is to be sent in more than a hundred years");
-    if (!(port->prefix & PREFIX_AFTER))
-        return error_set_literal(-ENOSYS, "the service at which this port was opened sends nothing "
-                                          "later: it is older than odeon_port_post_after()");
-    return 0;
-}
-
-int odeon_port_post_after(struct odeon_port *port, odeon_ref to, uint32_t type,
-                          uint64_t correlation, const void *data, size_t size, uint64_t delay_ns)
-{
-    unsigned how = POST_AFTER | (correlation ? POST_CORRELATED : 0u);
-    void *payload = NULL;
-    int result = post_check_data(port, data, size);
-
-    if (result == 0)
-        result = post_after_check(port, correlation, delay_ns);
-    if (result == 0)
-        result =
-            post_explain_full(port, port_reserve(port, to, type, how, correlation, size, &payload));
-    if (result < 0)
-        return result;
-    ((uint64_t *)payload)[-1] = post_after_word(delay_ns); /* the last of the optional words */
-    if (size > 0)
-        memcpy(payload, data, size);
-    post_publish(port);
-    return 0;
 }
 
 void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)

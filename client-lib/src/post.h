@@ -20,3 +20,12 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned 
 /* Posts with a deadline; `how`: enum port_how, 0: nothing of it. */
 int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                     uint64_t correlation, const void *data, size_t size, int64_t deadline_ns);
+/* 0; -EINVAL with its text. */
+int port_check_data(const struct odeon_port *port, const void *data, size_t size);
+/* What is reserved is the service's from here on. */
+void port_publish(struct odeon_port *port);
+/* Publishes, and waits until a record of so many bytes, header included, has room: 0; -ETIMEDOUT,
+ * -EPIPE, -EPROTO, with their texts. */
+int port_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns);
+/* `result` of port_reserve(), with a text where that was -EAGAIN; the port may be found closed. */
+int port_explain_full(struct odeon_port *port, int result);

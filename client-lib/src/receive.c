@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "client-lib/src/awaited.h"
 #include "client-lib/src/error.h"
 #include "client-lib/src/port_distrust.h"
 #include "client-lib/src/port_explain.h"
@@ -74,10 +75,21 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     return 1;
 }
 
-bool port_is_late(const struct odeon_delivery *delivery)
+/* Its id is one of the library's own. */
+static bool receive_is_ours(const struct odeon_delivery *delivery)
 {
     return delivery->correlation & PORT_CORRELATION_CALL &&
            (delivery->flags & 1 || delivery->type == MESSAGE_TYPE_REFUSAL);
+}
+
+bool port_is_late_call(const struct odeon_delivery *delivery)
+{
+    return receive_is_ours(delivery) && !(delivery->correlation & PORT_CORRELATION_AWAITED);
+}
+
+bool port_is_wanted(struct odeon_port *port, struct odeon_delivery *delivery)
+{
+    return !receive_is_ours(delivery) || awaited_settle(port, delivery);
 }
 
 static void receive_release_room(struct odeon_port *port)
@@ -108,9 +120,25 @@ static struct port_kept *receive_take_kept(struct odeon_port *port)
     struct port_kept *kept = STAILQ_FIRST(&port->kept);
 
     STAILQ_REMOVE_HEAD(&port->kept, link);
-    STAILQ_INSERT_TAIL(&port->returned, kept, link);
+    port_kept_return(port, kept);
     port->kept_bytes -= sizeof(*kept) + kept->delivery.size;
     return kept;
+}
+
+/* The outcome of a post whose deadline has passed. Only asked where all of the ring that is known
+ * of has been taken; what has come meanwhile goes first (awaited.A4). */
+static bool __attribute__((noinline, cold))
+receive_expired(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+{
+    if (awaited_expire(port, ret_delivery))
+        return true;
+    return awaited_is_due(port) && receive_refresh_tail(port) == 0 &&
+           awaited_expire(port, ret_delivery);
+}
+
+static inline bool receive_awaits(const struct odeon_port *port)
+{
+    return atomic_load_explicit(&port->awaiting, memory_order_relaxed) != NULL;
 }
 
 /* As odeon_port_receive(), but 0 also for a closed port. */
@@ -122,14 +150,19 @@ static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         *ret_delivery = receive_take_kept(port)->delivery;
         return 1;
     }
-    while ((result = port_take(port, ret_delivery)) > 0) {
-        if (!port_is_late(ret_delivery)) {
+    for (;;) {
+        if (port->delivery_taken == port->delivery_tail && receive_awaits(port) &&
+            receive_expired(port, ret_delivery))
+            return 1;
+        result = port_take(port, ret_delivery);
+        if (result <= 0)
+            return result;
+        if (port_is_wanted(port, ret_delivery)) {
             port->lent = true;
             return 1;
         }
         port_give_back(port);
     }
-    return result;
 }
 
 static int receive_check_receive(const struct odeon_port *port,
@@ -170,9 +203,10 @@ static int receive_spin_for_delivery(struct odeon_port *port)
     return result;
 }
 
-/* Sleeps once, until the executor has delivered something, the deadline, or the slice's end. */
+/* Sleeps once, until the executor has delivered something, the deadline, or the slice's end;
+ * `outcomes`: or until a post has a deadline before that. */
 static int receive_sleep_for_delivery(struct odeon_port *port, int64_t deadline_ns,
-                                      int64_t slice_ns)
+                                      int64_t slice_ns, bool outcomes)
 {
     uint32_t seen = atomic_load_explicit(&port->theirs->delivery_futex, memory_order_acquire);
     int result;
@@ -180,28 +214,35 @@ static int receive_sleep_for_delivery(struct odeon_port *port, int64_t deadline_
     /* port_layout.P4: set the word, full barrier, look again; the executor publishes its tail, full
      *     barrier,
      * looks at the word and then counts delivery_futex up.  `seen` was read before: a count that
-     * goes up from here on lets the wait return at once. */
-    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_FUTEX),
+     * goes up from here on lets the wait return at once. So it is with `sleeps_until` and
+     * awaited_begin() in another thread, which counts nothing. */
+    atomic_store_explicit(&port->mine->delivery_wait,
+                          port_wait_word(&port->delivery_sequence, PORT_WAIT_FUTEX),
                           memory_order_relaxed);
+    if (outcomes)
+        atomic_store_explicit(&port->sleeps_until, deadline_ns, memory_order_relaxed);
     full_barrier();
     result = receive_refresh_tail(port);
-    if (result == 0 && port_open(port))
+    if (result == 0 && port_open(port) && !(outcomes && awaited_next_ns(port) < deadline_ns))
         futex_wait_shared(&port->theirs->delivery_futex, seen, deadline_ns, slice_ns);
     atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
+    atomic_store_explicit(&port->sleeps_until, 0, memory_order_relaxed);
     return result == 0 ? receive_refresh_tail(port) : result;
 }
 
-int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns)
+int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns, bool outcomes)
 {
-    int64_t slice_ns = WAIT_SLICE_FIRST_NS;
+    int64_t slice_ns = WAIT_SLICE_FIRST_NS, until_ns = deadline_ns;
     int result = receive_spin_for_delivery(port);
 
     while (result == 0) {
         if (!port_open(port))
             return (result = receive_refresh_tail(port)) == 0 ? port_explain(port) : result;
-        if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
+        if (outcomes && awaited_next_ns(port) < until_ns)
+            until_ns = awaited_next_ns(port);
+        if (until_ns != DEADLINE_NEVER && monotonic_ns() >= until_ns)
             return 0;
-        result = receive_sleep_for_delivery(port, deadline_ns, slice_ns);
+        result = receive_sleep_for_delivery(port, until_ns, slice_ns, outcomes);
         if (result == 0 && port->client)
             client_poll_events(port->client); /* is the service still there? */
         slice_ns = slice_ns * 2 > WAIT_SLICE_MAX_NS ? WAIT_SLICE_MAX_NS : slice_ns * 2;
@@ -218,13 +259,22 @@ int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_
     if (result != 0 || timeout_ns == 0)
         return result;
     deadline_ns = deadline_after(timeout_ns);
-    while (result == 0) {
-        result = port_wait_delivery(port, deadline_ns);
-        if (result <= 0)
-            return result;
-        result = odeon_port_receive(port, ret_delivery); /* 0: it was a late reply */
-    }
+    do {
+        result = port_wait_delivery(port, deadline_ns, true);
+        if (result >= 0)
+            result = odeon_port_receive(port, ret_delivery); /* 0: it was a late reply */
+    } while (result == 0 && (deadline_ns == DEADLINE_NEVER || monotonic_ns() < deadline_ns));
     return result;
+}
+
+/* The oldest of those that were handed out. */
+static void receive_free_kept(struct odeon_port *port, struct port_kept *kept)
+{
+    STAILQ_REMOVE_HEAD(&port->returned, link);
+    if (kept->of_awaited)
+        awaited_free_kept(port, kept);
+    else
+        free(kept);
 }
 
 void odeon_port_release(struct odeon_port *port)
@@ -233,10 +283,8 @@ void odeon_port_release(struct odeon_port *port)
 
     if (!port || port_forked(port))
         return;
-    while ((kept = STAILQ_FIRST(&port->returned)) != NULL) {
-        STAILQ_REMOVE_HEAD(&port->returned, link);
-        free(kept);
-    }
+    while ((kept = STAILQ_FIRST(&port->returned)) != NULL)
+        receive_free_kept(port, kept);
     receive_release_room(port);
 }
 
@@ -264,10 +312,11 @@ int odeon_port_arm(struct odeon_port *port)
     /* port_layout.P4, as in receive_sleep_for_delivery(); the executor writes a byte to the pipe.
      * Drained before armed:
      * a byte that comes after that belongs to this arming. */
-    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_PIPE),
+    atomic_store_explicit(&port->mine->delivery_wait,
+                          port_wait_word(&port->delivery_sequence, PORT_WAIT_PIPE),
                           memory_order_relaxed);
     full_barrier();
-    result = !STAILQ_EMPTY(&port->kept) ? 1 : receive_refresh_tail(port);
+    result = !STAILQ_EMPTY(&port->kept) || awaited_is_due(port) ? 1 : receive_refresh_tail(port);
     if (result != 0) {
         atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
         return result;
@@ -279,4 +328,24 @@ int odeon_port_arm(struct odeon_port *port)
     if (ended < 0)
         return error_set_literal(-EPIPE, "the service has closed its end of the port");
     return 0;
+}
+
+int odeon_port_forget(struct odeon_port *port, uint64_t correlation)
+{
+    if (!port)
+        return error_set_literal(-EINVAL, "odeon_port_forget: no port was given");
+    return port_forked(port) ? port_explain_fork() : (int)awaited_forget(port, correlation);
+}
+
+int64_t odeon_port_timeout(struct odeon_port *port)
+{
+    int64_t next_ns, left_ns;
+
+    if (!port || port_forked(port))
+        return -1;
+    next_ns = awaited_next_ns(port);
+    if (next_ns == DEADLINE_NEVER)
+        return -1;
+    left_ns = next_ns - monotonic_ns();
+    return left_ns > 0 ? left_ns : 0;
 }

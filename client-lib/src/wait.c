@@ -24,6 +24,11 @@ void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t dead
     syscall(SYS_futex, (const void *)word, FUTEX_WAIT, seen, &timeout, NULL, 0);
 }
 
+void futex_wake_shared(const _Atomic uint32_t *word)
+{
+    syscall(SYS_futex, (const void *)word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
 bool mutex_lock_until(pthread_mutex_t *mutex, int64_t deadline_ns)
 {
     struct timespec until = { .tv_sec = deadline_ns / 1000000000,

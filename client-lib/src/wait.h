@@ -78,5 +78,7 @@ static inline void full_barrier(void)
  * any reason: the caller looks again at what it waits for. */
 void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns,
                        int64_t slice_ns);
+/* Whoever sleeps there looks again; the word is as it was. */
+void futex_wake_shared(const _Atomic uint32_t *word);
 /* False: it was another thread's until the deadline. */
 bool mutex_lock_until(pthread_mutex_t *mutex, int64_t deadline_ns);

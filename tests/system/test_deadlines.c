@@ -24,17 +24,14 @@
 
 #include "client-lib/src/connect.h"
 #include "tests/system/harness.h"
+#include "tests/system/late_calls.h"
 #include "tests/system/probe.h"
 
-enum { SHORT_MS = 50, RING_BYTES = 1 << 16, CALLS_MAX = 256 };
+enum { RING_BYTES = 1 << 16, CALLS_MAX = 256 };
 
 static struct service service;
-static struct odeon_client *client, *other, *spare;
-static struct odeon_port *port, *asking, *closing;
+static struct odeon_client *other, *spare;
 static struct odeon_stats *figures;
-static odeon_ref ledger;
-static uint32_t number_type, ask_type;
-static bool executor_stands; /* else odeond does */
 
 /* ---- what asks odeond alone */
 
@@ -52,13 +49,13 @@ static int list_of(int r, struct odeon_list *list)
 
 static int connect_late(void)
 {
-    struct odeon_client *late = NULL;
+    struct odeon_client *newcomer = NULL;
     int r;
 
-    assert_int_equal(setenv("ODEON_TIMEOUT_MS", executor_stands ? "-1" : "50", 1), 0);
-    r = odeon_client_connect(service.socket, "late", &late);
+    assert_int_equal(setenv("ODEON_TIMEOUT_MS", late.executor_stands ? "-1" : "50", 1), 0);
+    r = odeon_client_connect(service.socket, "late", &newcomer);
     assert_int_equal(setenv("ODEON_TIMEOUT_MS", "-1", 1), 0);
-    odeon_client_disconnect(late);
+    odeon_client_disconnect(newcomer);
     return r;
 }
 
@@ -71,7 +68,7 @@ static int disconnect(void)
 static int service_status(void)
 {
     struct odeon_status *status = NULL;
-    int r = odeon_service_status(client, &status);
+    int r = odeon_service_status(late.client, &status);
 
     return result_of(r, status);
 }
@@ -79,7 +76,7 @@ static int service_status(void)
 static int client_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_client_list(client, 0, 0, &list);
+    int r = odeon_client_list(late.client, 0, 0, &list);
 
     return list_of(r, list);
 }
@@ -87,14 +84,14 @@ static int client_list(void)
 static int client_show(void)
 {
     struct odeon_client_detail *detail = NULL;
-    int r = odeon_client_show(client, 999999, &detail);
+    int r = odeon_client_show(late.client, 999999, &detail);
 
     return result_of(r, detail);
 }
 
 static int client_kick(void)
 {
-    return odeon_client_kick(client, 999999);
+    return odeon_client_kick(late.client, 999999);
 }
 
 /* ---- what asks the executor */
@@ -107,13 +104,13 @@ static int message_id_of_new(void)
     };
     uint32_t id;
 
-    return odeon_message_id(client, &types[executor_stands], &id);
+    return odeon_message_id(late.client, &types[late.executor_stands], &id);
 }
 
 static int message_find(void)
 {
     struct odeon_message_info *info = NULL;
-    int r = odeon_message_find(client, "probe_number", 0, &info);
+    int r = odeon_message_find(late.client, "probe_number", 0, &info);
 
     return result_of(r, info);
 }
@@ -122,14 +119,14 @@ static int actor_find(void)
 {
     odeon_ref ref;
 
-    return odeon_actor_find(client, "nobody", &ref);
+    return odeon_actor_find(late.client, "nobody", &ref);
 }
 
 static int actor_spawn(void)
 {
     odeon_ref ref;
 
-    return odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &ref);
+    return odeon_actor_spawn(late.client, "probe_echo", NULL, NULL, 0, &ref);
 }
 
 static int actor_spawn_at(void)
@@ -137,13 +134,13 @@ static int actor_spawn_at(void)
     struct odeon_spawn_where where = { .struct_size = sizeof(where), .where = ODEON_WHERE_ANY };
     odeon_ref ref;
 
-    return odeon_actor_spawn_at(client, "probe_echo", NULL, NULL, 0, &where, &ref);
+    return odeon_actor_spawn_at(late.client, "probe_echo", NULL, NULL, 0, &where, &ref);
 }
 
 static int actor_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_actor_list(client, NULL, 0, 0, &list);
+    int r = odeon_actor_list(late.client, NULL, 0, 0, &list);
 
     return list_of(r, list);
 }
@@ -151,7 +148,7 @@ static int actor_list(void)
 static int actor_show(void)
 {
     struct odeon_actor_detail *detail = NULL;
-    int r = odeon_actor_show(client, ledger, NULL, &detail);
+    int r = odeon_actor_show(late.client, late.ledger, NULL, &detail);
 
     return result_of(r, detail);
 }
@@ -160,7 +157,7 @@ static int actor_send(void)
 {
     struct probe_number number = { 0 };
 
-    return odeon_actor_send(client, ledger, "probe_number", &number, sizeof(number));
+    return odeon_actor_send(late.client, late.ledger, "probe_number", &number, sizeof(number));
 }
 
 static int actor_stop(void)
@@ -168,58 +165,58 @@ static int actor_stop(void)
     odeon_ref gone;
 
     assert_int_equal(odeon_ref_parse("1.1000.7", &gone), 0);
-    return odeon_actor_stop(client, gone, ODEON_DELETE);
+    return odeon_actor_stop(late.client, gone, ODEON_DELETE);
 }
 
 static int plugin_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_plugin_list(client, 0, 0, &list);
+    int r = odeon_plugin_list(late.client, 0, 0, &list);
 
     return list_of(r, list);
 }
 
 static int plugin_load(void)
 {
-    return odeon_plugin_load(client, TEST_PROBE);
+    return odeon_plugin_load(late.client, TEST_PROBE);
 }
 
 static int plugin_unload(void)
 {
-    return odeon_plugin_unload(client, "nobody");
+    return odeon_plugin_unload(late.client, "nobody");
 }
 
 static int type_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_type_list(client, 0, 0, &list);
+    int r = odeon_type_list(late.client, 0, 0, &list);
 
     return list_of(r, list);
 }
 
 static int type_release(void)
 {
-    return odeon_type_release(client, "probe_echo");
+    return odeon_type_release(late.client, "probe_echo");
 }
 
 static int executor_show(void)
 {
     struct odeon_executor_info *info = NULL;
-    int r = odeon_executor_show(client, &info);
+    int r = odeon_executor_show(late.client, &info);
 
     return result_of(r, info);
 }
 
 static int executor_change(void)
 {
-    return odeon_executor_set(client, (const char *const[]){ "throughput" },
+    return odeon_executor_set(late.client, (const char *const[]){ "throughput" },
                               (const char *const[]){ "64" }, 1, NULL);
 }
 
 static int queue_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_queue_list(client, NULL, 0, 0, &list);
+    int r = odeon_queue_list(late.client, NULL, 0, 0, &list);
 
     return list_of(r, list);
 }
@@ -227,7 +224,7 @@ static int queue_list(void)
 static int timer_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_timer_list(client, ODEON_NOBODY, 0, 0, &list);
+    int r = odeon_timer_list(late.client, ODEON_NOBODY, 0, 0, &list);
 
     return list_of(r, list);
 }
@@ -235,7 +232,7 @@ static int timer_list(void)
 static int monitor_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_monitor_list(client, ODEON_NOBODY, 0, 0, &list);
+    int r = odeon_monitor_list(late.client, ODEON_NOBODY, 0, 0, &list);
 
     return list_of(r, list);
 }
@@ -243,7 +240,7 @@ static int monitor_list(void)
 static int memory_show(void)
 {
     struct odeon_memory *memory = NULL;
-    int r = odeon_memory_show(client, NULL, &memory);
+    int r = odeon_memory_show(late.client, NULL, &memory);
 
     return result_of(r, memory);
 }
@@ -251,7 +248,7 @@ static int memory_show(void)
 static int letter_list(void)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_dead_letter_list(client, 0, 0, &list);
+    int r = odeon_dead_letter_list(late.client, 0, 0, &list);
 
     return list_of(r, list);
 }
@@ -259,7 +256,7 @@ static int letter_list(void)
 static int letter_show(void)
 {
     struct odeon_dead_letter_detail *detail = NULL;
-    int r = odeon_dead_letter_show(client, 1, &detail);
+    int r = odeon_dead_letter_show(late.client, 1, &detail);
 
     return result_of(r, detail);
 }
@@ -268,147 +265,25 @@ static int letter_replay(void)
 {
     struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
 
-    return odeon_dead_letter_replay(client, NULL, 0, ODEON_NOBODY, &done);
+    return odeon_dead_letter_replay(late.client, NULL, 0, ODEON_NOBODY, &done);
 }
 
 static int letter_purge(void)
 {
     struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
 
-    return odeon_dead_letter_purge(client, NULL, 0, &done);
-}
-
-/* ---- ports */
-
-static int open_late(void)
-{
-    struct odeon_port *late = NULL;
-
-    return odeon_port_open(client, NULL, &late);
-}
-
-static int close_one(void)
-{
-    closing = odeon_port_close(closing);
-    return 0;
-}
-
-static int port_is_told(void)
-{
-    return odeon_port_ref(port) == ODEON_NOBODY || odeon_port_dropped(port) != 0 ||
-           odeon_port_fd(port) < 0;
-}
-
-static int port_arm(void)
-{
-    return odeon_port_arm(port);
-}
-
-static int port_check(void)
-{
-    return odeon_port_check(port);
-}
-
-/* Until the ring is full, where nobody takes anything out of it. */
-static int post(void)
-{
-    struct probe_number number = { 0 };
-    int r;
-
-    do
-        r = odeon_port_post(port, ledger, number_type, &number, sizeof(number));
-    while (r == 0 && executor_stands);
-    return r;
-}
-
-static int post_wait(void)
-{
-    struct probe_number number = { 0 };
-
-    return odeon_port_post_wait(port, ledger, number_type, &number, sizeof(number),
-                                executor_stands ? MILLISECONDS(SHORT_MS) : SECONDS(PATIENCE_S));
-}
-
-static int post_correlated(void)
-{
-    struct probe_number number = { 0 };
-
-    return odeon_port_post_correlated(port, ledger, number_type, 7, &number, sizeof(number));
-}
-
-static int answer(void)
-{
-    const struct probe_number number = { .n = 1 };
-    const struct odeon_delivery question = { .from = ledger, .correlation = 7 };
-
-    return odeon_port_answer(port, &question, number_type, &number, sizeof(number));
-}
-
-static int post_urgent(void)
-{
-    struct probe_number number = { 0 };
-
-    return odeon_port_post_urgent(port, ledger, number_type, &number, sizeof(number));
-}
-
-static int post_after(void)
-{
-    struct probe_number number = { 0 };
-
-    return odeon_port_post_after(port, ledger, number_type, 0, &number, sizeof(number),
-                                 SECONDS(3600));
-}
-
-static int reserve(void)
-{
-    void *room = odeon_port_reserve(port, ledger, number_type, sizeof(struct probe_number));
-
-    if (!room)
-        return -errno;
-    memset(room, 0, sizeof(struct probe_number));
-    return 0;
-}
-
-static int commit(void)
-{
-    return odeon_port_commit(port);
-}
-
-static int receive(void)
-{
-    struct odeon_delivery delivery;
-    int r = odeon_port_receive(port, &delivery);
-
-    odeon_port_release(port);
-    return r;
-}
-
-static int receive_wait(void)
-{
-    struct odeon_delivery delivery;
-
-    return odeon_port_receive_wait(port, &delivery, MILLISECONDS(SHORT_MS));
-}
-
-static int ask(void)
-{
-    struct odeon_delivery reply;
-    int r = odeon_port_call(asking, ledger, ask_type, NULL, 0,
-                            executor_stands ? MILLISECONDS(SHORT_MS) : SECONDS(PATIENCE_S), &reply);
-
-    odeon_port_release(asking);
-    return r;
+    return odeon_dead_letter_purge(late.client, NULL, 0, &done);
 }
 
 /* ---- what asks nobody */
 
 static int client_settings(void)
 {
-    int r = odeon_client_set_patience(client, -1);
+    int r = odeon_client_set_patience(late.client, -1);
 
     if (r == 0)
-        r = odeon_client_set_timeout(client, MILLISECONDS(SHORT_MS));
-    if (odeon_client_epoch(client) != odeon_client_epoch(other) || !odeon_error_text())
+        r = odeon_client_set_timeout(late.client, MILLISECONDS(SHORT_MS));
+    if (odeon_client_epoch(late.client) != odeon_client_epoch(other) || !odeon_error_text())
         r = -EIO;
     return r;
 }
@@ -436,47 +311,6 @@ static int look_at_figures(void)
             r = -EIO;
     (void)odeon_stats_cpu(figures, 0);
     return r;
-}
-
-static int write_and_read(void)
-{
-    char name[] = "n=1", hex[] = "0a", text[ODEON_REF_TEXT], described[64], byte, *quoted = NULL;
-    char *words[] = { name }, *digits[] = { hex }, *printed = NULL;
-    struct odeon_field field = { .struct_size = sizeof(field) };
-    struct odeon_layout *layout = NULL;
-    void *payload = NULL;
-    size_t size = 0, n = 0;
-    odeon_ref ref;
-    int r = odeon_layout_parse("{ uint64_t n; }", &layout);
-
-    if (r == 0)
-        r = odeon_layout_check(layout, (uint32_t)odeon_layout_size(layout), 0);
-    if (r == 0)
-        r = odeon_layout_field(layout, odeon_layout_n(layout) - 1, &field);
-    if (r == 0)
-        r = odeon_payload_fill(layout, words, 1, 8, &payload, &size);
-    if (r == 0)
-        r = odeon_payload_print(layout, payload, size, ODEON_PAYLOAD_JSON, &printed);
-    if (r == 0)
-        r = odeon_payload_parse_hex(digits, 1, &byte, 1, &n);
-    if (r == 0)
-        r = odeon_ref_parse(odeon_ref_format(ledger, text), &ref);
-    if (r == 0)
-        r = odeon_text_quote_json("x", 1, &quoted);
-    odeon_layout_describe(layout, described, sizeof(described));
-    odeon_layout_free(layout);
-    odeon_payload_free(payload);
-    odeon_payload_free(printed);
-    odeon_payload_free(quoted);
-    return r;
-}
-
-static int say_in_words(void)
-{
-    return odeon_strerror(-EAGAIN) && odeon_reason_name(ODEON_REASON_NONE) &&
-                   odeon_outcome_name(ODEON_CALL_REPLY)
-               ? 0
-               : -EIO;
 }
 
 /* ---- the table */
@@ -526,25 +360,30 @@ static const struct row {
     { "odeon_dead_letter_replay", letter_replay, LATE, LATE },
     { "odeon_dead_letter_purge", letter_purge, LATE, LATE },
 
-    { "odeon_port_open", open_late, LATE, LATE },
-    { "odeon_port_close", close_one, 0, 0 },
-    { "odeon_port_ref", port_is_told, 0, 0 },
-    { "odeon_port_dropped", port_is_told, 0, 0 },
-    { "odeon_port_fd", port_is_told, 0, 0 },
-    { "odeon_port_arm", port_arm, 0, 0 },
-    { "odeon_port_check", port_check, 0, 0 },
-    { "odeon_port_post", post, 0, FULL },
-    { "odeon_port_post_wait", post_wait, 0, LATE },
-    { "odeon_port_post_correlated", post_correlated, 0, FULL },
-    { "odeon_port_answer", answer, 0, FULL },
-    { "odeon_port_post_urgent", post_urgent, 0, FULL },
-    { "odeon_port_post_after", post_after, 0, FULL },
-    { "odeon_port_reserve", reserve, 0, FULL },
-    { "odeon_port_commit", commit, 0, 0 },
-    { "odeon_port_receive", receive, 0, 0 },
-    { "odeon_port_receive_wait", receive_wait, 0, 0 },
-    { "odeon_port_release", receive, 0, 0 },
-    { "odeon_port_call", ask, ODEON_CALL_REPLY, ODEON_CALL_EXPIRED },
+    { "odeon_port_open", late_open_late, LATE, LATE },
+    { "odeon_port_close", late_close_one, 0, 0 },
+    { "odeon_port_ref", late_port_is_told, 0, 0 },
+    { "odeon_port_dropped", late_port_is_told, 0, 0 },
+    { "odeon_port_fd", late_port_is_told, 0, 0 },
+    { "odeon_port_arm", late_port_arm, 0, 0 },
+    { "odeon_port_check", late_port_check, 0, 0 },
+    { "odeon_port_post", late_post, 0, FULL },
+    { "odeon_port_post_wait", late_post_wait, 0, LATE },
+    { "odeon_port_post_correlated", late_post_correlated, 0, FULL },
+    { "odeon_port_answer", late_answer, 0, FULL },
+    { "odeon_port_post_urgent", late_post_urgent, 0, FULL },
+    { "odeon_port_post_after", late_post_after, 0, FULL },
+    { "odeon_port_post_with", late_post_with, 0, LATE },
+    { "odeon_port_timeout", late_next_deadline, 0, 0 },
+    { "odeon_port_forget", late_forget, 0, 0 },
+    { "odeon_port_reserve", late_reserve, 0, FULL },
+    { "odeon_port_reserve_with", late_reserve_with, 0, FULL },
+    { "odeon_port_commit", late_commit, 0, 0 },
+    { "odeon_port_receive", late_receive, 0, 0 },
+    { "odeon_port_receive_wait", late_receive_wait, 0, 0 },
+    { "odeon_port_release", late_receive, 0, 0 },
+    { "odeon_port_call", late_ask, ODEON_CALL_REPLY, ODEON_CALL_EXPIRED },
+    { "odeon_port_call_with", late_ask_urgently, ODEON_CALL_REPLY, ODEON_CALL_EXPIRED },
 
     { "odeon_list_free", free_nothing, 0, 0 },
     { "odeon_result_free", free_nothing, 0, 0 },
@@ -557,23 +396,23 @@ static const struct row {
     { "odeon_stats_kind", look_at_figures, 0, 0 },
     { "odeon_stats_value", look_at_figures, 0, 0 },
     { "odeon_stats_cpu", look_at_figures, 0, 0 },
-    { "odeon_layout_parse", write_and_read, 0, 0 },
-    { "odeon_layout_free", write_and_read, 0, 0 },
-    { "odeon_layout_check", write_and_read, 0, 0 },
-    { "odeon_layout_n", write_and_read, 0, 0 },
-    { "odeon_layout_size", write_and_read, 0, 0 },
-    { "odeon_layout_field", write_and_read, 0, 0 },
-    { "odeon_layout_describe", write_and_read, 0, 0 },
-    { "odeon_payload_fill", write_and_read, 0, 0 },
-    { "odeon_payload_print", write_and_read, 0, 0 },
-    { "odeon_payload_free", write_and_read, 0, 0 },
-    { "odeon_payload_parse_hex", write_and_read, 0, 0 },
-    { "odeon_ref_format", write_and_read, 0, 0 },
-    { "odeon_ref_parse", write_and_read, 0, 0 },
-    { "odeon_text_quote_json", write_and_read, 0, 0 },
-    { "odeon_outcome_name", say_in_words, 0, 0 },
-    { "odeon_reason_name", say_in_words, 0, 0 },
-    { "odeon_strerror", say_in_words, 0, 0 },
+    { "odeon_layout_parse", late_write_and_read, 0, 0 },
+    { "odeon_layout_free", late_write_and_read, 0, 0 },
+    { "odeon_layout_check", late_write_and_read, 0, 0 },
+    { "odeon_layout_n", late_write_and_read, 0, 0 },
+    { "odeon_layout_size", late_write_and_read, 0, 0 },
+    { "odeon_layout_field", late_write_and_read, 0, 0 },
+    { "odeon_layout_describe", late_write_and_read, 0, 0 },
+    { "odeon_payload_fill", late_write_and_read, 0, 0 },
+    { "odeon_payload_print", late_write_and_read, 0, 0 },
+    { "odeon_payload_free", late_write_and_read, 0, 0 },
+    { "odeon_payload_parse_hex", late_write_and_read, 0, 0 },
+    { "odeon_ref_format", late_write_and_read, 0, 0 },
+    { "odeon_ref_parse", late_write_and_read, 0, 0 },
+    { "odeon_text_quote_json", late_write_and_read, 0, 0 },
+    { "odeon_outcome_name", late_say_in_words, 0, 0 },
+    { "odeon_reason_name", late_say_in_words, 0, 0 },
+    { "odeon_strerror", late_say_in_words, 0, 0 },
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -621,27 +460,28 @@ static void begin(void)
     service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=3600000",
                                                    "--plugin", TEST_PROBE, NULL });
     assert_int_equal(setenv("ODEON_TIMEOUT_MS", "-1", 1), 0); /* no call ends by a default */
-    client = service_connect(&service, "impatient");
+    late.client = service_connect(&service, "impatient");
     other = service_connect(&service, "observer");
     spare = service_connect(&service, "spare");
-    port = port_open_or_fail(client, RING_BYTES, RING_BYTES, true);
-    asking = port_open_or_fail(client, RING_BYTES, RING_BYTES, false);
-    closing = port_open_or_fail(client, RING_BYTES, RING_BYTES, false);
+    late.port = port_open_or_fail(late.client, RING_BYTES, RING_BYTES, true);
+    late.asking = port_open_or_fail(late.client, RING_BYTES, RING_BYTES, false);
+    late.closing = port_open_or_fail(late.client, RING_BYTES, RING_BYTES, false);
     (void)port_open_or_fail(spare, RING_BYTES, RING_BYTES, false);
-    ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
-    number_type = message_id(client, odeon_message_of(probe_number));
-    ask_type = message_id(client, odeon_message_of(probe_ask));
+    late.ledger = spawn(late.client, "probe_ledger", NULL, NULL, 0);
+    late.number_type = message_id(late.client, odeon_message_of(probe_number));
+    late.ask_type = message_id(late.client, odeon_message_of(probe_ask));
     assert_int_equal(odeon_stats_open(service.stats, &figures), 0);
 }
 
 /* A call that is to be late has little time, every other one as much as it needs. */
 static void make(const struct row *row, int expected)
 {
-    int64_t timeout_ns = expected == LATE || row->call == close_one ? MILLISECONDS(SHORT_MS) : -1;
+    int64_t timeout_ns =
+        expected == LATE || row->call == late_close_one ? MILLISECONDS(SHORT_MS) : -1;
     char before[64];
     int r;
 
-    assert_int_equal(odeon_client_set_timeout(client, timeout_ns), 0);
+    assert_int_equal(odeon_client_set_timeout(late.client, timeout_ns), 0);
     assert_int_equal(odeon_actor_find(NULL, row->name, NULL), -EINVAL);
     snprintf(before, sizeof(before), "%s", odeon_error_text());
     called = row->name;
@@ -677,11 +517,11 @@ static void end(void)
 {
     odeon_ref echo;
 
-    assert_int_equal(odeon_client_set_timeout(client, -1), 0);
-    assert_int_equal(odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &echo), 0);
-    assert_true(wait_until(odeon_port_check(port) == 0 && ports_of_client() == 2));
+    assert_int_equal(odeon_client_set_timeout(late.client, -1), 0);
+    assert_int_equal(odeon_actor_spawn(late.client, "probe_echo", NULL, NULL, 0, &echo), 0);
+    assert_true(wait_until(odeon_port_check(late.port) == 0 && ports_of_client() == 2));
     figures = odeon_stats_close(figures);
-    odeon_client_disconnect(client);
+    odeon_client_disconnect(late.client);
     odeon_client_disconnect(other);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
@@ -690,7 +530,7 @@ static void end(void)
 static void test_odeond_stands_still(void **state)
 {
     (void)state;
-    executor_stands = false;
+    late.executor_stands = false;
     begin();
     process_stop(service.pid);
     for (size_t i = 0; i < N_ROWS; i++)
@@ -704,7 +544,7 @@ static void test_the_executor_stands_still(void **state)
     pid_t executor;
 
     (void)state;
-    executor_stands = true;
+    late.executor_stands = true;
     begin();
     executor = service_executor(&service);
     process_stop(executor);
@@ -724,9 +564,9 @@ static void *ask_for_ever(void *argument)
 
 static bool is_asking(void)
 {
-    if (pthread_mutex_trylock(&client->mutex) != 0)
+    if (pthread_mutex_trylock(&late.client->mutex) != 0)
         return true;
-    pthread_mutex_unlock(&client->mutex);
+    pthread_mutex_unlock(&late.client->mutex);
     return false;
 }
 
@@ -739,17 +579,17 @@ static void test_another_thread_asks_for_ever(void **state)
     void *result;
 
     (void)state;
-    executor_stands = false;
+    late.executor_stands = false;
     begin();
     process_stop(service.pid);
-    assert_int_equal(odeon_client_set_timeout(client, -1), 0);
-    assert_int_equal(pthread_create(&thread, NULL, ask_for_ever, client), 0);
+    assert_int_equal(odeon_client_set_timeout(late.client, -1), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_ever, late.client), 0);
     assert_true(wait_until(is_asking()));
     for (size_t i = 0; i < N_ROWS; i++)
         make(&rows[i], rows[i].odeond);
     assert_int_equal(kill(service.pid, SIGCONT), 0);
     pthread_join(thread, &result);
-    assert_ptr_equal(result, client);
+    assert_ptr_equal(result, late.client);
     end();
 }
 

@@ -208,6 +208,43 @@ ODEON_API int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint
 ODEON_API int odeon_port_post_after(struct odeon_port *port, odeon_ref to, uint32_t type,
                                     uint64_t correlation, const void *data, size_t size,
                                     uint64_t delay_ns);
+/* How a message is posted: what the forms above and below have one by one, in any mixture that
+ * means something. Fields that are not named are 0, which asks for nothing:
+ *
+ *     odeon_port_post_with(port, to, type, &message, sizeof(message),
+ *                          ODEON_POST_OPTIONS(.correlation = 7, .within_ns = 50000000));
+ */
+struct odeon_post_options {
+    uint32_t struct_size; /* sizeof, as compiled */
+    uint32_t urgent;      /* 1: as odeon_port_post_urgent(); not with after_ns */
+    uint64_t correlation; /* as odeon_port_post_correlated(); 0: none */
+    uint64_t after_ns;    /* as odeon_port_post_after(), ODEON_BOOT_TIME(ns) included; 0: now */
+    /* For room in the ring: 0: not at all, below 0: for ever; as odeon_port_post_wait(). */
+    int64_t wait_ns;
+    /* The deadline of a correlated post, from its acceptance on; 0: none. Exactly one outcome comes
+     * then, with the id, from odeon_port_receive(): the reply, a refusal, or, when the time is over
+     * and neither has come, a refusal by the library with ODEON_REASON_DEADLINE; a reply or refusal
+     * that comes later is dropped. A reply that had come when the port was looked at goes first,
+     * however late that look was. -EPIPE of the port is the outcome of all that have none yet. Its
+     * receiver is not told, and may still work on it. Waiting calls wake for it; with a descriptor,
+     * see odeon_port_timeout(). A port has at most 16,384 without an outcome (-ENOBUFS); the same
+     * id may be used for several. */
+    int64_t within_ns;
+};
+
+#ifndef __cplusplus
+#define ODEON_POST_OPTIONS(...)                                                                    \
+    (&(const struct odeon_post_options){ .struct_size = sizeof(struct odeon_post_options),         \
+                                         __VA_ARGS__ })
+#endif
+
+/* Posts a copy. `options` NULL: as odeon_port_post(). 0: accepted; errors as of the forms whose
+ * options are used; -EINVAL also: options that contradict each other, which the text names;
+ * -ENOBUFS: see within_ns; -ENOMEM: there was no memory for the port's first post with a deadline.
+ * Where it fails nothing was posted, and no outcome comes. */
+ODEON_API int odeon_port_post_with(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                   const void *data, size_t size,
+                                   const struct odeon_post_options *options);
 /* In place: room for `size` bytes of payload to fill, 8-byte aligned; NULL and errno as for
  * odeon_port_post(). Several records may be reserved one after the other; odeon_port_commit()
  * publishes all of them with one store. A record that was reserved and not committed vanishes with
@@ -216,6 +253,10 @@ ODEON_API int odeon_port_post_after(struct odeon_port *port, odeon_ref to, uint3
  * makes room. */
 ODEON_API void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type,
                                    size_t size);
+/* The same with options, all but `wait_ns`, which is 0 here (EINVAL): waiting for room would
+ * publish what is reserved. The time of `after_ns` and `within_ns` begins here. */
+ODEON_API void *odeon_port_reserve_with(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                        size_t size, const struct odeon_post_options *options);
 /* 0; -EPIPE: the port has been closed, and nothing more of it is taken. */
 ODEON_API int odeon_port_commit(struct odeon_port *port);
 
@@ -266,10 +307,25 @@ ODEON_API const char *odeon_outcome_name(int outcome);
 ODEON_API int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type,
                               const void *data, size_t size, int64_t timeout_ns,
                               struct odeon_delivery *ret_reply);
+/* The same with options, of which a call has `urgent` alone: its id and its time are its own
+ * (-EINVAL). NULL: as odeon_port_call(). */
+ODEON_API int odeon_port_call_with(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                   const void *data, size_t size, int64_t timeout_ns,
+                                   const struct odeon_post_options *options,
+                                   struct odeon_delivery *ret_reply);
 /* Asynchronous form: posts with a correlation id of the caller's (not 0, highest bit not set: those
  * are the library's own, -EINVAL); pick the reply up with odeon_port_receive(). */
 ODEON_API int odeon_port_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
                                          uint64_t correlation, const void *data, size_t size);
+/* Takes back the wait for what was posted under this id with a deadline (`within_ns`): no outcome
+ * comes any more, a reply that comes is dropped. The message itself is on its way, and is not taken
+ * back. How many posts that were; 0: none waits under this id. For the thread that receives. */
+ODEON_API int odeon_port_forget(struct odeon_port *port, uint64_t correlation);
+/* How long until the next deadline of what was posted with one: nanoseconds, 0: it has passed, and
+ * odeon_port_receive() has something; -1: there is none. For poll() beside odeon_port_fd(), which
+ * does not tell of deadlines, rounded up to milliseconds; odeon_port_arm() returns 1 when one has
+ * passed. For the thread that receives. */
+ODEON_API int64_t odeon_port_timeout(struct odeon_port *port);
 /* Posts the answer to what an actor has asked this port (odeon_ask()): `question` is the delivery,
  * or a copy of it, which need not be held until then. The actor takes the first one that comes
  * before its deadline; a later one is dropped, without a word to who sent it. Errors as of

@@ -108,7 +108,8 @@ enum odeon_reason {
     ODEON_REASON_SUSPECTED,   /* it was running at too many deaths that nothing explains */
     /* what waits for the sender's user takes as long as it may: quota-waiting-ms */
     ODEON_REASON_USER_SLOW,
-    ODEON_REASON_DEADLINE, /* of odeon_no_answer: nobody has answered in time */
+    /* of odeon_no_answer, and of a client's post with a deadline: nobody has answered in time */
+    ODEON_REASON_DEADLINE,
     /* of odeon_down: */
     ODEON_REASON_FINISHED,    /* its own behaviour ended it */
     ODEON_REASON_STOPPED,     /* somebody else did: odeon_stop(), odeonctl actor stop, ... */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client's side over the real service: outcomes of posts with a deadline. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+
+enum { RING = 1 << 16, MANY = 2000 };
+
+static struct service service;
+static struct odeon_client *client;
+static struct odeon_port *port;
+static odeon_ref echo, silent;
+static uint32_t number_type;
+
+static int setup(void **state)
+{
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set",
+                                                   "restart-delay-max-ms=20", NULL });
+    client = service_connect(&service, "client");
+    number_type = message_id(client, odeon_message_of(probe_number));
+    echo = spawn(client, "probe_echo", NULL, NULL, 0);
+    silent = spawn(client, "probe_ledger", NULL, NULL, 0); /* a number gets no answer there */
+    port = port_open_or_fail(client, RING, RING, true);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    odeon_client_disconnect(client);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+    return 0;
+}
+
+static int post_within(odeon_ref to, uint64_t n, int64_t within_ns)
+{
+    const struct probe_number number = { .n = n };
+
+    return odeon_port_post_with(
+        port, to, number_type, &number, sizeof(number),
+        ODEON_POST_OPTIONS(.correlation = n, .wait_ns = -1, .within_ns = within_ns));
+}
+
+/* The id of the next outcome, and its reason; ODEON_REASON_NONE: a reply. */
+static uint64_t next_outcome(unsigned *ret_reason)
+{
+    struct odeon_delivery delivery;
+    uint64_t n;
+
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    n = delivery.correlation;
+    *ret_reason = ODEON_REASON_NONE;
+    if (delivery.type == ODEON_MSG_REFUSAL) {
+        *ret_reason = ((const struct odeon_refusal *)delivery.data)->reason;
+        assert_true(((const struct odeon_refusal *)delivery.data)->correlation == n);
+    } else {
+        assert_int_equal(delivery.flags & 1, 1);
+        assert_true(((const struct probe_number *)delivery.data)->n == n);
+    }
+    odeon_port_release(port);
+    return n;
+}
+
+static void expect_outcome(uint64_t n, unsigned reason)
+{
+    unsigned found;
+
+    assert_int_equal(next_outcome(&found), n);
+    assert_int_equal(found, reason);
+}
+
+static void test_outcomes(void **state)
+{
+    odeon_ref gone = spawn(client, "probe_echo", NULL, NULL, 0);
+
+    (void)state;
+    assert_int_equal(odeon_actor_stop(client, gone, ODEON_DELETE), 0);
+    assert_int_equal(post_within(echo, 1, SECONDS(PATIENCE_S)), 0);
+    expect_outcome(1, ODEON_REASON_NONE);
+    assert_int_equal(post_within(gone, 2, SECONDS(PATIENCE_S)), 0);
+    expect_outcome(2, ODEON_REASON_NO_SUCH_ACTOR);
+    assert_int_equal(post_within(silent, 3, MILLISECONDS(20)), 0);
+    expect_outcome(3, ODEON_REASON_DEADLINE);
+    assert_int_equal(odeon_port_timeout(port), -1);
+}
+
+/* Its reply comes when the executor is there again, or its deadline has passed before. */
+static void test_one_outcome_each_over_kills(void **state)
+{
+    unsigned char outcomes[MANY + 1] = { 0 };
+
+    (void)state;
+    for (uint64_t n = 1; n <= MANY; n++) {
+        assert_int_equal(post_within(n % 5 ? echo : silent, n, MILLISECONDS(1 + n % 50)), 0);
+        if (n % (MANY / 4) == 0) {
+            pid_t executor = service_executor(&service);
+
+            assert_int_equal(kill(executor, SIGKILL), 0);
+            service_wait_executor(&service, executor);
+        }
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        unsigned reason;
+        uint64_t n = next_outcome(&reason);
+
+        assert_in_range(n, 1, MANY);
+        assert_int_equal(outcomes[n]++, 0);
+    }
+}
+
+static void test_a_poll_loop_has_deadlines(void **state)
+{
+    struct pollfd look = { .fd = odeon_port_fd(port), .events = POLLIN };
+    struct odeon_delivery delivery;
+    unsigned outcomes = 0;
+
+    (void)state;
+    assert_int_equal(post_within(silent, 1, MILLISECONDS(30)), 0);
+    assert_int_equal(post_within(echo, 2, SECONDS(PATIENCE_S)), 0);
+    while (outcomes < 2) {
+        if (odeon_port_arm(port) == 0) {
+            int64_t left_ns = odeon_port_timeout(port);
+
+            (void)poll(&look, 1, left_ns < 0 ? -1 : (int)((left_ns + 999999) / 1000000));
+        }
+        while (odeon_port_receive(port, &delivery) == 1)
+            outcomes++;
+        odeon_port_release(port);
+    }
+}
+
+static void test_an_urgent_call(void **state)
+{
+    const struct probe_number number = { .n = 5 };
+    struct odeon_delivery reply;
+
+    (void)state;
+    assert_int_equal(odeon_port_call_with(port, echo, number_type, &number, sizeof(number),
+                                          SECONDS(PATIENCE_S), ODEON_POST_OPTIONS(.urgent = 1),
+                                          &reply),
+                     ODEON_CALL_REPLY);
+    assert_true(((const struct probe_number *)reply.data)->n == 5);
+    odeon_port_release(port);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_outcome_each_over_kills, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_poll_loop_has_deadlines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_urgent_call, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("clients", tests, NULL, NULL);
+}
