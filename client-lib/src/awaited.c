@@ -224,7 +224,7 @@ static void awaited_hand_out(struct odeon_port *port, struct awaited *awaited,
     delivery->correlation = awaited->refusal.correlation = awaited->correlation;
     delivery->size = sizeof(awaited->refusal);
     delivery->data = &awaited->refusal;
-    awaited->kept = (struct port_kept){ .of_awaited = true };
+    awaited->kept = (struct port_kept){ .delivery = *delivery, .of_awaited = true };
     port_kept_return(port, &awaited->kept);
 }
 

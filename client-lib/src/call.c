@@ -11,6 +11,7 @@
 #include "client-lib/src/error.h"
 #include "client-lib/src/post_with.h"
 #include "client-lib/src/receive.h"
+#include "client-lib/src/release.h"
 
 /* Bytes that calls set aside for a client that never receives. */
 #define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT

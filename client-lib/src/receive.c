@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The delivery ring: taking, giving back, waiting. The owning thread alone; port.h has the
+/* The delivery ring: taking, waiting. The receiving thread alone; port.h has the
  * invariants (port.L2 to port.L5). */
 #include "client-lib/src/receive.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "client-lib/src/error.h"
 #include "client-lib/src/port_distrust.h"
 #include "client-lib/src/port_explain.h"
+#include "client-lib/src/release.h"
 #include "client-lib/src/request.h"
 
 /* 1: the ring has something to take; 0: it has not; -EPROTO. */
@@ -90,29 +91,6 @@ bool port_is_late_call(const struct odeon_delivery *delivery)
 bool port_is_wanted(struct odeon_port *port, struct odeon_delivery *delivery)
 {
     return !receive_is_ours(delivery) || awaited_settle(port, delivery);
-}
-
-static void receive_release_room(struct odeon_port *port)
-{
-    port->lent = false;
-    if (port->delivery_released == port->delivery_taken)
-        return;
-    port->delivery_released = port->delivery_taken;
-    /* port_layout.P1: publish that nothing in front of the head is read any more; the executor's
-     *     acquire of the
-     * head lets it write there */
-    atomic_store_explicit(&port->mine->delivery_head, port->delivery_released,
-                          memory_order_release);
-    /* as port_layout.P4: the executor sets `backlog`, full barrier, looks at the head again */
-    full_barrier();
-    if (atomic_load_explicit(&port->theirs->backlog, memory_order_relaxed) != 0)
-        port_ring_doorbell(port);
-}
-
-void port_give_back(struct odeon_port *port)
-{
-    if (!port->lent)
-        receive_release_room(port);
 }
 
 static struct port_kept *receive_take_kept(struct odeon_port *port)
@@ -267,25 +245,20 @@ int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_
     return result;
 }
 
-/* The oldest of those that were handed out. */
-static void receive_free_kept(struct odeon_port *port, struct port_kept *kept)
+int odeon_port_receive_many(struct odeon_port *port, struct odeon_delivery *ret_deliveries,
+                            size_t n)
 {
-    STAILQ_REMOVE_HEAD(&port->returned, link);
-    if (kept->of_awaited)
-        awaited_free_kept(port, kept);
-    else
-        free(kept);
-}
+    int result, got = 1;
 
-void odeon_port_release(struct odeon_port *port)
-{
-    struct port_kept *kept;
-
-    if (!port || port_forked(port))
-        return;
-    while ((kept = STAILQ_FIRST(&port->returned)) != NULL)
-        receive_free_kept(port, kept);
-    receive_release_room(port);
+    if (n == 0)
+        return error_set_literal(-EINVAL, "odeon_port_receive_many: no place for a delivery");
+    result = odeon_port_receive(port, ret_deliveries);
+    if (result <= 0)
+        return result;
+    /* what is wrong with the one behind them is said when it is asked for */
+    while ((size_t)got < n && got < INT_MAX && receive(port, &ret_deliveries[got]) > 0)
+        got++;
+    return got;
 }
 
 /* 0; -EPIPE: the executor's end is closed. */

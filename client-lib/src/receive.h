@@ -10,8 +10,6 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);
 /* Waits until the ring has one: 1; 0: the deadline has passed, or, with `outcomes`, that of a post;
  * -EPIPE, -EPROTO. */
 int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns, bool outcomes);
-/* The delivery's room goes back unless something is lent.  For what was copied aside or dropped. */
-void port_give_back(struct odeon_port *port);
 /* A reply to, or refusal of, a call that nobody waits for any more. */
 bool port_is_late_call(const struct odeon_delivery *delivery);
 /* False: the outcome of a post or call that has had one. An outcome that is wanted has its caller's

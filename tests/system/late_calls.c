@@ -154,6 +154,17 @@ int late_receive(void)
     return r;
 }
 
+int late_receive_many(void)
+{
+    struct odeon_delivery deliveries[4];
+    int r = odeon_port_receive_many(late.port, deliveries, 4);
+
+    for (int i = 0; i < r; i++)
+        if (odeon_port_release_until(late.port, &deliveries[i]) < 0)
+            return -EIO;
+    return r > 0 ? 0 : r;
+}
+
 int late_receive_wait(void)
 {
     struct odeon_delivery delivery;

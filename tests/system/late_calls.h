@@ -36,6 +36,7 @@ int late_next_deadline(void);
 int late_reserve(void);
 int late_commit(void);
 int late_receive(void);
+int late_receive_many(void);
 int late_receive_wait(void);
 int late_ask(void);
 int late_ask_urgently(void);

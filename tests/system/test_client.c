@@ -12,7 +12,7 @@
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
-enum { RING = 1 << 16, MANY = 2000 };
+enum { RING = 1 << 16, MANY = 2000, HELD = 8 };
 
 static struct service service;
 static struct odeon_client *client;
@@ -153,6 +153,31 @@ static void test_an_urgent_call(void **state)
     odeon_port_release(port);
 }
 
+/* Blocks that are held and given back one by one, while more of them come than the ring has room
+ * for. */
+static void test_blocks_given_back_one_by_one(void **state)
+{
+    const uint32_t flood_type = message_id(client, odeon_message_of(probe_flood));
+    struct odeon_delivery held[HELD];
+    uint64_t oldest = 0;
+
+    (void)state;
+    assert_int_equal(odeon_port_post(port, echo, flood_type, &(struct probe_flood){ .count = MANY },
+                                     sizeof(struct probe_flood)),
+                     0);
+    while (oldest < MANY) {
+        int got;
+
+        assert_int_equal(odeon_port_receive_wait(port, held, SECONDS(PATIENCE_S)), 1);
+        got = 1 + odeon_port_receive_many(port, &held[1], HELD - 1);
+        assert_in_range(got, 1, HELD);
+        for (int i = 0; i < got; i++, oldest++) {
+            assert_true(((const struct probe_block *)held[i].data)->n == oldest);
+            assert_int_equal(odeon_port_release_until(port, &held[i]), 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_outcome_each_over_kills, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_poll_loop_has_deadlines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_urgent_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_blocks_given_back_one_by_one, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("clients", tests, NULL, NULL);

@@ -380,6 +380,8 @@ static const struct row {
     { "odeon_port_reserve_with", late_reserve_with, 0, FULL },
     { "odeon_port_commit", late_commit, 0, 0 },
     { "odeon_port_receive", late_receive, 0, 0 },
+    { "odeon_port_receive_many", late_receive_many, 0, 0 },
+    { "odeon_port_release_until", late_receive_many, 0, 0 },
     { "odeon_port_receive_wait", late_receive_wait, 0, 0 },
     { "odeon_port_release", late_receive, 0, 0 },
     { "odeon_port_call", late_ask, ODEON_CALL_REPLY, ODEON_CALL_EXPIRED },

@@ -279,10 +279,19 @@ struct odeon_delivery {
 ODEON_API int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery);
 ODEON_API int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
                                       int64_t timeout_ns);
+/* As many as there are, up to `n`: how many, 0: none, or an error as of odeon_port_receive(). An
+ * error behind the first of them is returned by the next call. */
+ODEON_API int odeon_port_receive_many(struct odeon_port *port,
+                                      struct odeon_delivery *ret_deliveries, size_t n);
 /* Gives back the room of all deliveries received so far. Until then they hold room in the ring, and
  * a full ring makes the service set deliveries aside up to the port's limit; what comes then is the
  * port's policy (enum odeon_port_overflow). */
 ODEON_API void odeon_port_release(struct odeon_port *port);
+/* Gives back the room of the deliveries received up to `last`, it included, in the order in which
+ * they were received; later ones stay the caller's. `last` or a copy of it: its `data` and `size`
+ * are looked at. 0; -EINVAL: it is none that is held (a delivery that was released before may be
+ * taken for one that is). */
+ODEON_API int odeon_port_release_until(struct odeon_port *port, const struct odeon_delivery *last);
 
 /* How a call ended: exactly one of these. */
 enum odeon_outcome {
