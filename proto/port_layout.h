@@ -66,7 +66,8 @@ struct port_client {
     alignas(128) _Atomic uint64_t delivery_head;
     /* enum port_wait | sequence; PORT_WAIT_NONE: awake */
     alignas(128) _Atomic uint32_t delivery_wait;
-    _Atomic uint32_t room_wait; /* the same, for room in the submission ring */
+    /* the same, for room in the submission ring; by the pipe where the service has said so */
+    _Atomic uint32_t room_wait;
     /* 1: the client has closed the port; for an odeond that was not there to be told */
     _Atomic uint32_t departed;
 };

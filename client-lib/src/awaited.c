@@ -37,6 +37,7 @@ struct awaiting {
     uint32_t fresh; /* slots from here on have never been used */
     /* who receives */
     uint32_t n_heap;
+    uint64_t n_expired;
     int64_t due_ns;             /* awaited.A4: deadlines up to here had passed at a look; 0: none */
     uint32_t heap[AWAITED_MAX]; /* of slots, the next deadline first */
     struct awaited_ring begun, freed;
@@ -286,6 +287,7 @@ bool awaited_expire(struct odeon_port *port, struct odeon_delivery *ret_delivery
         return false;
     }
     awaited_leave_heap(a, awaited);
+    a->n_expired++;
     awaited->refusal = (struct odeon_refusal){ .to = awaited->to,
                                                .type = (uint16_t)awaited->type,
                                                .reason = ODEON_REASON_DEADLINE };
@@ -325,4 +327,17 @@ void awaited_free_kept(struct odeon_port *port, struct port_kept *kept)
         (const struct awaited *)((const char *)kept - offsetof(struct awaited, kept));
 
     awaited_put(&a->freed, awaited_number(a, awaited));
+}
+
+void awaited_count(const struct odeon_port *port, uint64_t *ret_waiting, uint64_t *ret_expired)
+{
+    const struct awaiting *a = awaited_of(port);
+
+    *ret_waiting = *ret_expired = 0;
+    if (!a)
+        return;
+    *ret_waiting = __atomic_load_n(&a->n_heap, __ATOMIC_RELAXED) +
+                   (atomic_load_explicit(&a->begun.tail, memory_order_relaxed) -
+                    atomic_load_explicit(&a->begun.head, memory_order_relaxed));
+    *ret_expired = __atomic_load_n(&a->n_expired, __ATOMIC_RELAXED);
 }

@@ -53,3 +53,6 @@ bool awaited_expire(struct odeon_port *port, struct odeon_delivery *ret_delivery
 size_t awaited_forget(struct odeon_port *port, uint64_t correlation);
 /* An outcome has been released. */
 void awaited_free_kept(struct odeon_port *port, struct port_kept *kept);
+/* How many have no outcome yet; how many had none when their time was over. A look: either
+ * thread. */
+void awaited_count(const struct odeon_port *port, uint64_t *ret_waiting, uint64_t *ret_expired);

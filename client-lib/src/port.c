@@ -153,6 +153,7 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     port->ref = plan->ref;
     port->payload_max = plan->payload_max;
     port->prefix = plan->prefix;
+    port->room_by_pipe = plan->room_by_pipe;
     port->actors_max = plan->actors_max;
     memcpy(port->token, plan->token, sizeof(port->token));
     STAILQ_INIT(&port->kept);

@@ -57,7 +57,9 @@ struct odeon_port {
     _Atomic int closing; /* 1: somebody writes, or has written, `reason` */
     uint32_t actors_max, payload_max, prefix;
     int doorbell;
-    uint32_t room_sequence; /* of waits for room, in steps of PORT_WAIT_STEP */
+    bool room_by_pipe;            /* the service tells of room there, too */
+    uint64_t n_full, n_doorbells; /* posts without room; system calls that woke the service */
+    uint32_t room_sequence;       /* of waits for room, in steps of PORT_WAIT_STEP */
 
     /* receiving */
     const uint8_t *delivery;
@@ -89,6 +91,7 @@ struct odeon_port {
 struct port_plan {
     uint64_t submission_bytes, delivery_bytes;
     uint32_t submission_offset, delivery_offset, payload_max, actors_max, prefix;
+    bool room_by_pipe;
     uint64_t id;
     odeon_ref ref;
     int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */

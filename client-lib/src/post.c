@@ -120,6 +120,7 @@ static void post_look(struct odeon_port *port)
 
 static void __attribute__((noinline, cold)) post_ring(struct odeon_port *port)
 {
+    port->n_doorbells++;
     port_ring_doorbell(port);
     post_look(port);
 }
@@ -147,6 +148,7 @@ void port_publish(struct odeon_port *port)
 
 static int __attribute__((noinline, cold)) post_explain_room(struct odeon_port *port)
 {
+    port->n_full++;
     post_look(port);
     return port_open(port) ? error_set_literal(-EAGAIN, "the port's submission ring is full")
                            : port_explain(port);
@@ -183,8 +185,7 @@ static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uns
     return post_explain_full(port, post_try(port, to, type, how, correlation, data, size));
 }
 
-/* 1: the head has moved so far that `bytes` fit; 0: it has not. */
-static int post_has_room(struct odeon_port *port, uint64_t bytes)
+int port_has_room(struct odeon_port *port, uint64_t bytes)
 {
     int result = post_refresh_head(port);
 
@@ -201,7 +202,7 @@ static int post_spin_for_room(struct odeon_port *port, uint64_t bytes)
     do {
         for (int i = 0; i < 16; i++)
             cpu_relax();
-        result = post_has_room(port, bytes);
+        result = port_has_room(port, bytes);
     } while (result == 0 && monotonic_ns() < end_ns);
     return result;
 }
@@ -221,11 +222,11 @@ static int post_sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t 
                           port_wait_word(&port->room_sequence, PORT_WAIT_FUTEX),
                           memory_order_relaxed);
     full_barrier();
-    result = post_has_room(port, bytes);
+    result = port_has_room(port, bytes);
     if (result == 0 && port_open(port))
         futex_wait_shared(&port->theirs->room_futex, seen, deadline_ns, slice_ns);
     atomic_store_explicit(&port->mine->room_wait, PORT_WAIT_NONE, memory_order_relaxed);
-    return result == 0 ? post_has_room(port, bytes) : result;
+    return result == 0 ? port_has_room(port, bytes) : result;
 }
 
 int port_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)

@@ -24,6 +24,9 @@ int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsign
 int port_check_data(const struct odeon_port *port, const void *data, size_t size);
 /* What is reserved is the service's from here on. */
 void port_publish(struct odeon_port *port);
+/* 1: the service has taken so much that a record of so many bytes, header included, has room; 0: it
+ * has not; -EPROTO. */
+int port_has_room(struct odeon_port *port, uint64_t bytes);
 /* Publishes, and waits until a record of so many bytes, header included, has room: 0; -ETIMEDOUT,
  * -EPIPE, -EPROTO, with their texts. */
 int port_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns);

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "client-lib/src/awaited.h"
 #include "client-lib/src/error.h"
@@ -16,8 +14,7 @@
 #include "client-lib/src/release.h"
 #include "client-lib/src/request.h"
 
-/* 1: the ring has something to take; 0: it has not; -EPROTO. */
-static int receive_refresh_tail(struct odeon_port *port)
+int port_look_for_delivery(struct odeon_port *port)
 {
     uint64_t tail;
 
@@ -41,7 +38,7 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     const uint8_t *record = port->delivery + (port->delivery_taken & (port->delivery_size - 1));
     uint64_t left;
     struct envelope envelope;
-    int result = receive_refresh_tail(port);
+    int result = port_look_for_delivery(port);
 
     if (result <= 0)
         return result;
@@ -110,7 +107,7 @@ receive_expired(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     if (awaited_expire(port, ret_delivery))
         return true;
-    return awaited_is_due(port) && receive_refresh_tail(port) == 0 &&
+    return awaited_is_due(port) && port_look_for_delivery(port) == 0 &&
            awaited_expire(port, ret_delivery);
 }
 
@@ -176,7 +173,7 @@ static int receive_spin_for_delivery(struct odeon_port *port)
     do {
         for (int i = 0; i < 16; i++)
             cpu_relax();
-        result = receive_refresh_tail(port);
+        result = port_look_for_delivery(port);
     } while (result == 0 && monotonic_ns() < end_ns);
     return result;
 }
@@ -200,12 +197,12 @@ static int receive_sleep_for_delivery(struct odeon_port *port, int64_t deadline_
     if (outcomes)
         atomic_store_explicit(&port->sleeps_until, deadline_ns, memory_order_relaxed);
     full_barrier();
-    result = receive_refresh_tail(port);
+    result = port_look_for_delivery(port);
     if (result == 0 && port_open(port) && !(outcomes && awaited_next_ns(port) < deadline_ns))
         futex_wait_shared(&port->theirs->delivery_futex, seen, deadline_ns, slice_ns);
     atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
     atomic_store_explicit(&port->sleeps_until, 0, memory_order_relaxed);
-    return result == 0 ? receive_refresh_tail(port) : result;
+    return result == 0 ? port_look_for_delivery(port) : result;
 }
 
 int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns, bool outcomes)
@@ -215,7 +212,7 @@ int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns, bool outcom
 
     while (result == 0) {
         if (!port_open(port))
-            return (result = receive_refresh_tail(port)) == 0 ? port_explain(port) : result;
+            return (result = port_look_for_delivery(port)) == 0 ? port_explain(port) : result;
         if (outcomes && awaited_next_ns(port) < until_ns)
             until_ns = awaited_next_ns(port);
         if (until_ns != DEADLINE_NEVER && monotonic_ns() >= until_ns)
@@ -259,48 +256,6 @@ int odeon_port_receive_many(struct odeon_port *port, struct odeon_delivery *ret_
     while ((size_t)got < n && got < INT_MAX && receive(port, &ret_deliveries[got]) > 0)
         got++;
     return got;
-}
-
-/* 0; -EPIPE: the executor's end is closed. */
-static int receive_drain_pipe(struct odeon_port *port)
-{
-    char bytes[64];
-    ssize_t got;
-
-    do
-        got = syscall(SYS_read, port->pipe, bytes, sizeof(bytes)); /* connect.C6 */
-    while (got > 0 || (got < 0 && errno == EINTR));
-    return got == 0 ? -EPIPE : 0;
-}
-
-int odeon_port_arm(struct odeon_port *port)
-{
-    int result = odeon_port_fd(port), ended;
-
-    if (result < 0)
-        return result;
-    if (port_forked(port))
-        return port_explain_fork();
-    ended = receive_drain_pipe(port);
-    /* port_layout.P4, as in receive_sleep_for_delivery(); the executor writes a byte to the pipe.
-     * Drained before armed:
-     * a byte that comes after that belongs to this arming. */
-    atomic_store_explicit(&port->mine->delivery_wait,
-                          port_wait_word(&port->delivery_sequence, PORT_WAIT_PIPE),
-                          memory_order_relaxed);
-    full_barrier();
-    result = !STAILQ_EMPTY(&port->kept) || awaited_is_due(port) ? 1 : receive_refresh_tail(port);
-    if (result != 0) {
-        atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
-        return result;
-    }
-    if (ended < 0 && port->client)
-        client_poll_events(port->client);
-    if (!port_open(port))
-        return port_explain(port);
-    if (ended < 0)
-        return error_set_literal(-EPIPE, "the service has closed its end of the port");
-    return 0;
 }
 
 int odeon_port_forget(struct odeon_port *port, uint64_t correlation)

@@ -4,6 +4,8 @@
 
 #include "client-lib/src/port.h"
 
+/* 1: the ring has something to take; 0: it has not; -EPROTO. */
+int port_look_for_delivery(struct odeon_port *port);
 /* The next delivery of the ring: 1; 0: none; -EPROTO. Does not look whether the port is open,
  * does not set `lent`. */
 int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);

@@ -16,11 +16,15 @@
  * room for these and for the largest one. So a visit comes that looks. The model found that room
  * for one of them, which the engine asserted before, is not enough.
  *
+ * With -DPIPE the client sleeps on its pipe: it empties it, says that it waits, looks once more,
+ * and polls; the executor writes a byte where it would count the futex up.
+ *
  * Mutants (each must fail):
  *   R5_RING   a ring that has room for one such record and for the largest one
  *   R5_BYTES  a record of any size is taken directly
  *   R5_ONLY   so is one that is not the only one
  *   R5_VISIT  a visit reads the tail while the last head is still on its way
+ *   R5_DRAIN  (with PIPE) the pipe is emptied behind the last look
  *   R5_ORDER  the visit that looks does so before its store of the head is seen (port_layout.P4)
  */
 #ifndef N
@@ -57,18 +61,39 @@ proctype client() {
      :: R - (tail - head) >= need -> break
      :: else ->
         before = futex; n++;
+#ifdef PIPE
+#ifndef R5_DRAIN
+        futex = 0;
+#endif
+        waits = n; /* FENCE */
+        if
+        :: R - (tail - head) >= need -> waits = 0
+        :: else ->
+#ifdef R5_DRAIN
+           futex = 0;
+#endif
+           futex != 0 /* poll(); the word stays as it is */
+        fi
+#else
         waits = n; /* FENCE */
         if
         :: R - (tail - head) >= need -> skip
         :: else -> futex != before
         fi;
         waits = 0
+#endif
      od;
      skip;
      d_step { size[posted] = need; posted++; tail = tail + need }
   :: else -> break
   od
 }
+
+#ifdef PIPE
+#define WAKE futex = 1 /* a byte in the pipe */
+#else
+#define WAKE futex++
+#endif
 
 #ifdef R5_ONLY
 #define MAY_DIRECT (size[taken] <= DIRECT)
@@ -102,7 +127,7 @@ end: do
            seen = waits;
 #endif
            if
-           :: seen != 0 && seen != woken -> woken = seen; futex++
+           :: seen != 0 && seen != woken -> woken = seen; WAKE
            :: else
            fi
         fi;

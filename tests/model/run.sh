@@ -328,11 +328,14 @@ breaks safety quick rate -DSPENT_FENCE
 breaks safety quick rate -DSPENT_ORDER
 breaks safety quick rate -DSPENT_SILENT
 holds  safety quick room
+holds  safety quick room -DPIPE
 breaks safety quick room -DR5_RING
 breaks safety quick room -DR5_BYTES
 breaks safety quick room -DR5_ONLY
 breaks safety quick room -DR5_VISIT
 breaks safety quick room -DR5_ORDER
+breaks safety quick room -DPIPE -DR5_ORDER
+breaks safety quick room -DPIPE -DR5_DRAIN
 holds  safety quick reap -DW=1 -DL=5 -DD=2
 holds  safety quick reap -DW=2 -DL=1 -DD=1
 holds  safety full  reap -DW=2 -DL=2 -DD=1

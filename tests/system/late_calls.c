@@ -37,6 +37,20 @@ int late_port_arm(void)
     return odeon_port_arm(late.port);
 }
 
+int late_port_arm_room(void)
+{
+    int r = odeon_port_arm_room(late.port, 8);
+
+    return r > 0 ? 0 : r;
+}
+
+int late_port_figures(void)
+{
+    struct odeon_port_figures figures = { .struct_size = sizeof(figures) };
+
+    return odeon_port_figures(late.port, &figures);
+}
+
 int late_port_check(void)
 {
     return odeon_port_check(late.port);

@@ -22,6 +22,8 @@ int late_open_late(void);
 int late_close_one(void);
 int late_port_is_told(void);
 int late_port_arm(void);
+int late_port_arm_room(void);
+int late_port_figures(void);
 int late_port_check(void);
 int late_post(void);
 int late_post_wait(void);

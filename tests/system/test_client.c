@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "proto/envelope.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
@@ -178,6 +179,36 @@ static void test_blocks_given_back_one_by_one(void **state)
     }
 }
 
+/* A loop that posts more than the ring has room for and sleeps in poll() alone; the executor is
+ * killed meanwhile. */
+static void test_a_poll_loop_is_told_of_room(void **state)
+{
+    const struct probe_block block = { .n = 1 };
+    const uint32_t block_type = message_id(client, odeon_message_of(probe_block));
+    struct pollfd look = { .fd = odeon_port_fd(port), .events = POLLIN };
+    struct odeon_port_figures figures = { .struct_size = sizeof(figures) };
+    pid_t executor = service_executor(&service);
+    unsigned slept = 0;
+
+    (void)state;
+    for (unsigned n = 0; n < MANY; n++) {
+        if (n == MANY / 2)
+            assert_int_equal(kill(executor, SIGKILL), 0);
+        while (odeon_port_post(port, silent, block_type, &block, sizeof(block)) == -EAGAIN)
+            if (odeon_port_arm_room(port, sizeof(block)) == 0) {
+                slept++;
+                assert_int_equal(poll(&look, 1, PATIENCE_MS), 1);
+            }
+    }
+    service_wait_executor(&service, executor);
+    assert_true(slept > 0);
+    assert_true(
+        wait_until(odeon_port_figures(port, &figures) == 0 && figures.submission_used == 0));
+    assert_int_equal(figures.posted_bytes, MANY * envelope_size(sizeof(block)));
+    assert_true(figures.full >= slept && figures.room_waits >= slept);
+    assert_int_equal(figures.submission_bytes, RING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_poll_loop_has_deadlines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_urgent_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks_given_back_one_by_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_poll_loop_is_told_of_room, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("clients", tests, NULL, NULL);

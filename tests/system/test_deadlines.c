@@ -366,6 +366,8 @@ static const struct row {
     { "odeon_port_dropped", late_port_is_told, 0, 0 },
     { "odeon_port_fd", late_port_is_told, 0, 0 },
     { "odeon_port_arm", late_port_arm, 0, 0 },
+    { "odeon_port_arm_room", late_port_arm_room, 0, 0 },
+    { "odeon_port_figures", late_port_figures, 0, 0 },
     { "odeon_port_check", late_port_check, 0, 0 },
     { "odeon_port_post", late_post, 0, FULL },
     { "odeon_port_post_wait", late_post_wait, 0, LATE },

@@ -56,6 +56,7 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
         .payload_max = ODEON_PAYLOAD_MAX,
         .actors_max = 1000,
         .prefix = PREFIX_CLIENT_MAY_SET,
+        .room_by_pipe = pipe,
         .id = 1,
         .ref = actor_ref_make(7, 1),
     };

@@ -160,6 +160,32 @@ ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
 /* Deliveries to this port that were dropped because it did not receive, since it was opened. A look
  * into shared memory. NULL: 0. */
 ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);
+/* How full a port's rings are, and what has gone through them since it was opened. Bytes are those
+ * of records: a header of 24, 8 for each of correlation id and time, the payload, filled up to
+ * 8. */
+struct odeon_port_figures {
+    uint32_t struct_size;         /* sizeof, as compiled; the caller's */
+    uint32_t backlog;             /* 1: deliveries wait behind the ring, or did a moment ago */
+    uint64_t submission_bytes;    /* size of the ring */
+    uint64_t submission_used;     /* of it: what the service has not taken yet */
+    uint64_t submission_reserved; /* of that: reserved, and not committed */
+    uint64_t delivery_bytes;      /* size of the ring */
+    uint64_t delivery_waiting;    /* of it: what has not been received yet */
+    uint64_t delivery_held;       /* of it: received, and not released */
+    uint64_t kept_bytes;          /* beside it: what came during calls, and waits */
+    uint64_t awaited;             /* posts with a deadline that have no outcome yet */
+    uint64_t posted_bytes;        /* counts: what has been posted, */
+    uint64_t received_bytes;      /* ... what has been received, late replies included, */
+    uint64_t dropped;             /* ... odeon_port_dropped(), */
+    uint64_t expired;             /* ... deadlines that have passed before their outcome, */
+    uint64_t full;                /* ... posts that found no room and returned so, */
+    uint64_t room_waits;          /* ... sleeps and armings for want of room, */
+    uint64_t delivery_waits;      /* ... sleeps and armings for want of a delivery, */
+    uint64_t doorbells;           /* ... system calls that woke the service for a post */
+};
+/* A look into memory, for the port's thread. Where two threads share it, figures of the other's
+ * side may be those of a moment ago. 0; -EINVAL: no port, or struct_size is not set. */
+ODEON_API int odeon_port_figures(struct odeon_port *port, struct odeon_port_figures *ret_figures);
 /* Becomes readable after odeon_port_arm() when there is something to receive, and when the service
  * closes the port: until odeon_port_arm() has said so. Behind that, and where all of the service
  * was killed, it hangs up (POLLHUP). Only for poll(): the port owns it, and odeon_port_arm() reads
@@ -169,6 +195,20 @@ ODEON_API int odeon_port_fd(const struct odeon_port *port);
  * the port has been closed. Drains the pipe. Arming holds for one wake-up, and until a call that
  * waits for deliveries (odeon_port_receive_wait(), odeon_port_call()). */
 ODEON_API int odeon_port_arm(struct odeon_port *port);
+/* What odeon_port_arm_room() has found. */
+enum odeon_port_ready {
+    ODEON_PORT_HAS_DELIVERY = 1 << 0,
+    ODEON_PORT_HAS_ROOM = 1 << 1,
+};
+/* As odeon_port_arm(), and for room in a submission ring that is full: for one message of `size`
+ * bytes of payload, with whatever options. 0: armed for both, poll now; else the sum of what is
+ * there already (enum odeon_port_ready), and nothing is armed. Behind a wake-up, ask again: it does
+ * not say for which of the two it was. Publishes what has been reserved, which would never make
+ * room. Arming for room holds until the next arming of either kind, or a call that waits for room.
+ * -EMSGSIZE: such a message never fits; -ENOSYS: the port was opened at a service that is older
+ * than this; else as odeon_port_arm(). Arm it only where a post has found no room: the service
+ * wakes whoever is armed, once an arming. */
+ODEON_API int odeon_port_arm_room(struct odeon_port *port, size_t size);
 /* 0, or -EPIPE: the service has closed the port (odeon_error_text() says why). Looks for events on
  * the connection: a system call. 0 also while the service is not there, as long as it may come
  * back. */

@@ -368,8 +368,7 @@ static void port_wake_for_room(struct worker *w, struct port *port)
     if (likely(wait == port->room_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
         return;
     port->room_woken = wait;
-    atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-    futex_wake_shared(&port->executor_words->room_futex);
+    deliver_wake(port, wait, &port->executor_words->room_futex);
     stat_add(w, STAT_client_wakeups, 1);
 }
 

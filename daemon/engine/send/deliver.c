@@ -28,6 +28,17 @@ bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint
     return dtail - head + bytes <= port->delivery_bytes;
 }
 
+void deliver_wake(const struct port *port, uint32_t wait, _Atomic uint32_t *futex)
+{
+    atomic_fetch_add_explicit(futex, 1, memory_order_release);
+    if ((wait & PORT_WAIT_KIND) == PORT_WAIT_PIPE && port->pipe_fd >= 0) {
+        ssize_t r = write(port->pipe_fd, "", 1); /* full: it is readable already */
+        (void)r;
+    } else {
+        futex_wake_shared(futex);
+    }
+}
+
 /* port_layout.P4: after publishing.  One system call per wait of the client, whatever it writes
  *     there. */
 static void deliver_client_wake(struct worker *w, struct port *port)
@@ -37,13 +48,7 @@ static void deliver_client_wake(struct worker *w, struct port *port)
     if (likely(wait == port->delivery_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
         return;
     port->delivery_woken = wait;
-    atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
-    if ((wait & PORT_WAIT_KIND) == PORT_WAIT_PIPE && port->pipe_fd >= 0) {
-        ssize_t r = write(port->pipe_fd, "", 1); /* full: it is readable already */
-        (void)r;
-    } else {
-        futex_wake_shared(&port->executor_words->delivery_futex);
-    }
+    deliver_wake(port, wait, &port->executor_words->delivery_futex);
     stat_add(w, STAT_client_wakeups, 1);
 }
 

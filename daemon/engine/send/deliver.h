@@ -35,4 +35,6 @@ bool deliver_backlog_waits(struct engine *engine, uint32_t port);
 /* Room in the ring by the client's head, looked at again only when the last one believed does not
  * suffice. Under the lock. */
 bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes);
+/* Wakes a client as its waiting word says: by the futex of that word, or by the port's pipe. */
+void deliver_wake(const struct port *port, uint32_t wait, _Atomic uint32_t *futex);
 void deliver_count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n);
