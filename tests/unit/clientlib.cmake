@@ -4,7 +4,7 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(name ring ring_distrust post_with release arm call connection stats codec texts)
+foreach(name ring ring_distrust post_with release arm call connection stats codec texts fields)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
     target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch
         PkgConfig::CMOCKA m)

@@ -9,8 +9,9 @@
  *     ODEON_MESSAGE(line, 1, { uint32_t number; char text[]; });     ends in a tail of bytes
  *
  * It gives `struct counter_add` and a description of the type, one per shared object, that the
- * service compares by name, version, size and fields. The macros are for C; other languages fill
- * struct odeon_message_type themselves.
+ * service compares by name, version, size and fields: these by what they mean, so that spacing, or
+ * `int64_t a, b;` for `int64_t a; int64_t b;`, makes no difference. The macros are for C; other
+ * languages fill struct odeon_message_type themselves.
  */
 #ifndef ODEON_MESSAGE_H
 #define ODEON_MESSAGE_H

@@ -15,6 +15,7 @@
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/overflow.h"
+#include "proto/fields_same.h"
 
 static void types_view_message_type(const struct segment_message_type *durable, uint16_t id,
                                     struct engine_message_type *ret)
@@ -62,7 +63,8 @@ int engine_message_type_intern(struct engine *e, const char *name, uint32_t vers
         strnlen(fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
         return -EINVAL;
     if (engine_message_type_find(e, name, version, &known) == 0) {
-        if (known.size != size || !known.has_tail != !has_tail || strcmp(known.fields, fields) != 0)
+        if (known.size != size || !known.has_tail != !has_tail ||
+            !fields_same(known.fields, fields)) /* the first text stays */
             return -EBADMSG;
         *ret_id = known.id;
         return 0;
