@@ -186,6 +186,21 @@ int client_check(const struct odeon_client *client)
     return 0;
 }
 
+/* A client that is lost so: what that is to its ports. */
+static enum odeon_closed connect_closed_by(int error)
+{
+    switch (error) {
+    case -ECONNRESET:
+        return ODEON_CLOSED_SERVICE_GONE;
+    case -ECONNABORTED:
+        return ODEON_CLOSED_TURNED_OUT;
+    case -EPROTO:
+        return ODEON_CLOSED_IMPOSSIBLE;
+    default: /* its last word, in the text */
+        return ODEON_CLOSED_BY_SERVICE;
+    }
+}
+
 int client_lose(struct odeon_client *client, int error, const char *why)
 {
     /* -EAGAIN is to be tried again, by whoever waits here: an end is nothing of the kind, whatever
@@ -198,7 +213,7 @@ int client_lose(struct odeon_client *client, int error, const char *why)
         pthread_mutex_lock(&client->ports_mutex);
         client->lost = error;
         for (struct odeon_port *port = client->ports; port; port = port->next)
-            port_mark_closed(port, -EPIPE, why);
+            port_mark_closed(port, -EPIPE, connect_closed_by(error), why);
         pthread_mutex_unlock(&client->ports_mutex);
     }
     return error_set(error, "%s", why);
@@ -285,7 +300,8 @@ bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint6
         port->next = client->ports;
         client->ports = port;
         if (client->lost)
-            port_mark_closed(port, -EPIPE, "the service has closed the connection");
+            port_mark_closed(port, -EPIPE, connect_closed_by(client->lost),
+                             "the service has closed the connection");
     }
     pthread_mutex_unlock(&client->ports_mutex);
     return ours;

@@ -81,6 +81,18 @@ int odeon_message_id(struct odeon_client *client, const struct odeon_message_typ
     return 0;
 }
 
+const struct odeon_message_type *odeon_message_type(struct odeon_client *client, uint32_t id)
+{
+    const struct odeon_message_type *type;
+
+    if (client_check(client) < 0)
+        return NULL;
+    type = names_of(&client->names, id);
+    if (!type)
+        error_set(-ENOENT, "odeon_message_id() has given no type the id %u", id);
+    return type;
+}
+
 static int message_fill_info(const struct admin_call *call, void *result, const Odeon__Reply *reply)
 {
     const Odeon__MessageType *from = reply->message_type;
@@ -109,6 +121,22 @@ int odeon_message_find(struct odeon_client *client, const char *name, uint32_t v
         return r;
     body.name = admin_string(name);
     body.version = version;
+    return admin_call(client,
+                      &(struct admin_call){ .request = ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND,
+                                            .body = &body,
+                                            .reply = ODEON__REPLY__BODY_MESSAGE_TYPE,
+                                            .size = sizeof(struct odeon_message_info),
+                                            .ret = ret,
+                                            .fill = message_fill_info });
+}
+
+int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_message_info **ret)
+{
+    Odeon__MessageTypeFind body = ODEON__MESSAGE_TYPE_FIND__INIT;
+
+    if (id == 0 || id > UINT16_MAX)
+        return error_set(-EINVAL, "odeon_message_show: %u is no message type", id);
+    body.id = id;
     return admin_call(client,
                       &(struct admin_call){ .request = ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND,
                                             .body = &body,

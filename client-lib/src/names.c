@@ -22,6 +22,7 @@ void names_fini(struct names *names)
 {
     pthread_mutex_destroy(&names->mutex);
     free(names->entries);
+    free(names->ids);
 }
 
 /* The type's entry, or the free one where it belongs. There is always a free one: at most half is
@@ -83,11 +84,42 @@ static void names_grow(struct names *names)
     names->size = size;
 }
 
+static void names_add_id(struct names *names, const struct odeon_message_type *type, uint32_t id)
+{
+    size_t n = names->n_ids ? names->n_ids : NAMES_SIZE_FIRST;
+    const struct odeon_message_type **ids;
+
+    if (id >= ODEON_MESSAGE_TYPES_MAX)
+        return;
+    while (n <= id)
+        n *= 2;
+    if (n > names->n_ids) {
+        ids = reallocarray(names->ids, n, sizeof(*ids));
+        if (!ids)
+            return;
+        memset(ids + names->n_ids, 0, (n - names->n_ids) * sizeof(*ids));
+        names->ids = ids;
+        names->n_ids = n;
+    }
+    names->ids[id] = type;
+}
+
+const struct odeon_message_type *names_of(struct names *names, uint32_t id)
+{
+    const struct odeon_message_type *type;
+
+    pthread_mutex_lock(&names->mutex);
+    type = id < names->n_ids ? names->ids[id] : NULL;
+    pthread_mutex_unlock(&names->mutex);
+    return type;
+}
+
 void names_add(struct names *names, const struct odeon_message_type *type, uint32_t id)
 {
     struct name_entry *entry;
 
     pthread_mutex_lock(&names->mutex);
+    names_add_id(names, type, id);
     if (names->used * 2 >= names->size)
         names_grow(names);
     if (names->size > 0) {

@@ -27,10 +27,15 @@ struct names {
     /* open addressing; `size` is a power of two, at most half of it used */
     struct name_entry *entries;
     size_t size, used;
+    /* by id: the description that was given last; as many as `n_ids` */
+    const struct odeon_message_type **ids;
+    size_t n_ids;
 };
 
 void names_init(struct names *names);
 void names_fini(struct names *names);
 uint32_t names_find(struct names *names, const struct odeon_message_type *type); /* 0: not known */
+/* The description that was added for an id, NULL: none. */
+const struct odeon_message_type *names_of(struct names *names, uint32_t id);
 /* Best effort: without memory the next odeon_message_id() asks the service again. */
 void names_add(struct names *names, const struct odeon_message_type *type, uint32_t id);

@@ -205,13 +205,27 @@ void port_free(struct odeon_port *port)
     free(port);
 }
 
-void port_mark_closed(struct odeon_port *port, int error, const char *reason)
+void port_mark_closed(struct odeon_port *port, int error, enum odeon_closed why, const char *reason)
 {
     if (atomic_exchange_explicit(&port->closing, 1, memory_order_relaxed) != 0)
         return;
+    port->why = why;
     snprintf(port->reason, sizeof(port->reason), "%s", reason);
     /* publish the reason, read by the acquire in port_open() and port_explain() */
     atomic_store_explicit(&port->closed, error, memory_order_release);
+}
+
+enum odeon_closed port_closed_by(unsigned broken)
+{
+    switch (broken) {
+    case PORT_OK:
+    case PORT_BROKEN_CLOSED:
+        return ODEON_CLOSED_BY_SERVICE;
+    case PORT_BROKEN_SLOW:
+        return ODEON_CLOSED_TOO_SLOW;
+    default:
+        return ODEON_CLOSED_BAD_RECORD;
+    }
 }
 
 int port_explain_fork(void)

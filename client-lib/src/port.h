@@ -84,6 +84,7 @@ struct odeon_port {
     size_t mapping_size[2];
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the port to the next odeond */
     _Atomic int distrusting;         /* threads in port_distrust.c */
+    enum odeon_closed why;           /* it is closed; before `closed`, as `reason` */
     char reason[PORT_REASON_BYTES];
 };
 
@@ -109,7 +110,10 @@ void port_depart(struct odeon_port *port);
 void port_free(struct odeon_port *port);
 
 /* The first reason stays.  Any thread. */
-void port_mark_closed(struct odeon_port *port, int error, const char *reason);
+void port_mark_closed(struct odeon_port *port, int error, enum odeon_closed why,
+                      const char *reason);
+/* What the port's memory says, where nothing else is known. */
+enum odeon_closed port_closed_by(unsigned broken);
 /* A new value for the waiting word whose last one is `sequence`. */
 static inline uint32_t port_wait_word(uint32_t *sequence, enum port_wait kind)
 {

@@ -83,7 +83,7 @@ static int distrust(struct odeon_port *port, bool torn, const char *what)
                  "%s; this is a fault of the service, please report it, unless two threads use "
                  "the port at once",
                  what);
-    port_mark_closed(port, -EPROTO, reason);
+    port_mark_closed(port, -EPROTO, ODEON_CLOSED_IMPOSSIBLE, reason);
     atomic_fetch_sub_explicit(&port->distrusting, 1, memory_order_relaxed);
     return error_set(-EPROTO, "the port is closed: %s", reason);
 }

@@ -188,6 +188,22 @@ int odeon_port_fd(const struct odeon_port *port)
     return port->pipe;
 }
 
+int odeon_port_closed(struct odeon_port *port)
+{
+    unsigned broken;
+
+    if (!port)
+        return error_set_literal(-EINVAL, "odeon_port_closed: no port was given");
+    if (port_forked(port))
+        return port_explain_fork();
+    if (port->client && atomic_load_explicit(&port->closed, memory_order_acquire) == 0)
+        client_poll_events(port->client);
+    if (atomic_load_explicit(&port->closed, memory_order_acquire) != 0)
+        return (int)port->why;
+    broken = atomic_load_explicit(&port->theirs->broken, memory_order_relaxed);
+    return broken == PORT_OK ? ODEON_CLOSED_NOT : (int)port_closed_by(broken);
+}
+
 int odeon_port_check(struct odeon_port *port)
 {
     if (!port)

@@ -76,7 +76,7 @@ static int reconnect_take_welcome(struct odeon_client *client, const Odeon__Hell
     pthread_mutex_lock(&client->ports_mutex);
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (!reconnect_is_among(hello, port->id))
-            port_mark_closed(port, -EPIPE,
+            port_mark_closed(port, -EPIPE, ODEON_CLOSED_BY_SERVICE,
                              "the service closed the port while its client was not connected");
     pthread_mutex_unlock(&client->ports_mutex);
     return 0;

@@ -23,7 +23,10 @@ static void request_handle_event(struct odeon_client *client, const Odeon__Event
     pthread_mutex_lock(&client->ports_mutex);
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (port->id == event->port_broken->port_id)
-            port_mark_closed(port, -EPIPE, event->port_broken->reason);
+            port_mark_closed(
+                port, -EPIPE,
+                port_closed_by(atomic_load_explicit(&port->theirs->broken, memory_order_relaxed)),
+                event->port_broken->reason);
     pthread_mutex_unlock(&client->ports_mutex);
 }
 

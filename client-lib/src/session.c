@@ -13,7 +13,10 @@
 #include "client-lib/src/wait.h"
 
 enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
-enum { TIMEOUT_MS_DEFAULT = 60000 };
+enum {
+    TIMEOUT_MS_DEFAULT = 60000,
+    SESSION_GREETING_NS = 1000000000, /* that the last try has, however little time is left */
+};
 
 static int session_alive_new(const _Atomic uint32_t **ret_alive)
 {
@@ -119,22 +122,26 @@ static struct odeon_client *session_client_new(const char *path, const char *nam
     return client;
 }
 
-int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
+static const char *session_choose_path(const char *path)
 {
-    WITHOUT_CANCELLATION;
-    struct odeon_client *client;
-    int result;
-
-    if (!ret_client)
-        return error_set_literal(-EINVAL, "odeon_client_connect: no place for the client");
-    *ret_client = NULL;
     if (!path)
         path = secure_getenv("ODEON_SOCKET");
-    if (!path || !*path)
-        path = ODEON_SOCKET_DEFAULT;
-    client = session_client_new(path, name);
+    return path && *path ? path : ODEON_SOCKET_DEFAULT;
+}
+
+/* `most_ns`: how long the greeting waits at most, below 0: as long as any request. */
+static int session_connect(const char *path, const char *name, int64_t most_ns,
+                           struct odeon_client **ret_client)
+{
+    struct odeon_client *client = session_client_new(session_choose_path(path), name);
+    int64_t timeout_ns;
+    int result;
+
     if (!client)
         return error_set_literal(-ENOMEM, "odeon_client_connect: no memory");
+    timeout_ns = client_timeout_ns(client);
+    if (most_ns >= 0 && (timeout_ns < 0 || most_ns < timeout_ns))
+        atomic_store_explicit(&client->timeout_ns, most_ns, memory_order_relaxed);
     result = client_open_socket(client, deadline_after(client_timeout_ns(client)), &client->socket);
     if (result == 0)
         result = session_say_hello(client);
@@ -142,8 +149,92 @@ int odeon_client_connect(const char *path, const char *name, struct odeon_client
         session_client_free(client);
         return result;
     }
+    atomic_store_explicit(&client->timeout_ns, timeout_ns, memory_order_relaxed);
     *ret_client = client;
     return 0;
+}
+
+int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
+{
+    WITHOUT_CANCELLATION;
+
+    if (!ret_client)
+        return error_set_literal(-EINVAL, "odeon_client_connect: no place for the client");
+    *ret_client = NULL;
+    return session_connect(path, name, -1, ret_client);
+}
+
+/* Nobody is there, or somebody who has just come or is going. */
+static bool session_passes(int error)
+{
+    switch (error) {
+    case -ENOENT:
+    case -ECONNREFUSED:
+    case -ECONNRESET:
+    case -EPIPE:
+    case -EAGAIN:
+    case -ETIMEDOUT:
+    case -EHOSTDOWN:
+    case -ESHUTDOWN:
+    case -EUSERS:
+    case -EBUSY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Between two tries, and not beyond the deadline. */
+static void session_pause(int64_t *wait_ns, int64_t deadline_ns)
+{
+    int64_t left_ns = deadline_ns - monotonic_ns();
+    struct timespec time;
+
+    *wait_ns = *wait_ns == 0                         ? CONNECT_RETRY_FIRST_NS
+               : *wait_ns * 2 > CONNECT_RETRY_MAX_NS ? CONNECT_RETRY_MAX_NS
+                                                     : *wait_ns * 2;
+    if (left_ns > *wait_ns)
+        left_ns = *wait_ns;
+    if (left_ns <= 0)
+        return;
+    time = (struct timespec){ .tv_nsec = left_ns };
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static int session_connect_until(const char *path, const char *name, int64_t timeout_ns,
+                                 struct odeon_client **ret_client)
+{
+    int64_t deadline_ns = deadline_after(timeout_ns), wait_ns = 0;
+    char why[512];
+    int result;
+
+    for (;;) {
+        int64_t left_ns = deadline_ns - monotonic_ns();
+
+        if (left_ns < SESSION_GREETING_NS)
+            left_ns = SESSION_GREETING_NS;
+        result = session_connect(path, name, timeout_ns > 0 ? left_ns : -1, ret_client);
+        if (result == 0 || !session_passes(result))
+            return result;
+        if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
+            break;
+        session_pause(&wait_ns, deadline_ns);
+    }
+    snprintf(why, sizeof(why), "%s", odeon_error_text());
+    return error_set(result, "%s (waited for it for %lld ms)", why,
+                     (long long)(timeout_ns / 1000000));
+}
+
+int odeon_client_connect_wait(const char *path, const char *name, int64_t timeout_ns,
+                              struct odeon_client **ret_client)
+{
+    WITHOUT_CANCELLATION;
+
+    if (!ret_client)
+        return error_set_literal(-EINVAL, "odeon_client_connect_wait: no place for the client");
+    *ret_client = NULL;
+    error_keep();
+    return error_settle(session_connect_until(path, name, timeout_ns, ret_client));
 }
 
 /* The end of a connection says everything to the odeond at its other end. Where that one has died,

@@ -40,6 +40,23 @@ const char *odeon_strerror(int error)
     return odeon_strerror_(error);
 }
 
+const char *odeon_port_closed_name(int why)
+{
+    static const char *const names[] = {
+        [ODEON_CLOSED_NOT] = "open",
+        [ODEON_CLOSED_BY_SERVICE] = "by-service",
+        [ODEON_CLOSED_TURNED_OUT] = "turned-out",
+        [ODEON_CLOSED_TOO_SLOW] = "too-slow",
+        [ODEON_CLOSED_BAD_RECORD] = "bad-record",
+        [ODEON_CLOSED_SERVICE_GONE] = "service-gone",
+        [ODEON_CLOSED_IMPOSSIBLE] = "impossible",
+    };
+
+    if (why < 0)
+        return odeon_strerror_(why);
+    return (size_t)why < sizeof(names) / sizeof(names[0]) ? names[why] : "unknown";
+}
+
 const char *odeon_outcome_name(int outcome)
 {
     switch (outcome) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests about message types and actor types. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "daemon/common/log.h"
@@ -137,6 +138,14 @@ int command_message_type_find(struct executor *executor, const Odeon__Request *r
     int r;
 
     (void)frame;
+    if (find->id != 0 && !*find->name) {
+        r = find->id > UINT16_MAX
+                ? -ENOENT
+                : engine_message_type_get(executor->engine, (uint16_t)find->id, &type);
+        return r < 0 ? explain_set(&reply->explain, r, "no message type has the id %" PRIu32,
+                                   find->id)
+                     : command_type_reply_message_type(reply, &type);
+    }
     r = engine_message_type_find(executor->engine, find->name, find->version, &type);
     if (r == -ENOENT && find->version == 0)
         return explain_set(

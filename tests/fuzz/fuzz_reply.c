@@ -217,7 +217,8 @@ static void use(struct odeon_client *client, uint8_t which)
         odeon_result_free(info);
         break;
     case 2:
-        (void)odeon_message_find(client, "m", 0, &message);
+        (void)(which / 8 % 2 ? odeon_message_show(client, 20, &message)
+                             : odeon_message_find(client, "m", 0, &message));
         odeon_result_free(message);
         break;
     case 3:

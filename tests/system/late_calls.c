@@ -51,6 +51,11 @@ int late_port_figures(void)
     return odeon_port_figures(late.port, &figures);
 }
 
+int late_port_closed(void)
+{
+    return odeon_port_closed(late.port);
+}
+
 int late_port_check(void)
 {
     return odeon_port_check(late.port);
@@ -245,7 +250,7 @@ int late_write_and_read(void)
 int late_say_in_words(void)
 {
     return odeon_strerror(-EAGAIN) && odeon_reason_name(ODEON_REASON_NONE) &&
-                   odeon_outcome_name(ODEON_CALL_REPLY)
+                   odeon_outcome_name(ODEON_CALL_REPLY) && odeon_port_closed_name(ODEON_CLOSED_NOT)
                ? 0
                : -EIO;
 }

@@ -24,6 +24,7 @@ int late_port_is_told(void);
 int late_port_arm(void);
 int late_port_arm_room(void);
 int late_port_figures(void);
+int late_port_closed(void);
 int late_port_check(void);
 int late_post(void);
 int late_post_wait(void);

@@ -2,6 +2,7 @@
 /* A client's side over the real service: outcomes of posts with a deadline. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "client-lib/src/connect.h"
 #include "proto/envelope.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
@@ -25,7 +27,8 @@ static int setup(void **state)
 {
     (void)state;
     service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set",
-                                                   "restart-delay-max-ms=20", NULL });
+                                                   "restart-delay-max-ms=20", "--set",
+                                                   "backlog-bytes=4194304", NULL });
     client = service_connect(&service, "client");
     number_type = message_id(client, odeon_message_of(probe_number));
     echo = spawn(client, "probe_echo", NULL, NULL, 0);
@@ -209,6 +212,147 @@ static void test_a_poll_loop_is_told_of_room(void **state)
     assert_int_equal(figures.submission_bytes, RING);
 }
 
+/* Another language's description of a type, which spaces it otherwise; and one that says something
+ * else. */
+static void test_fields_are_compared_by_meaning(void **state)
+{
+    struct odeon_message_type type = *odeon_message_of(probe_number);
+    uint32_t id = 0;
+
+    (void)state;
+    type.fields = "{uint64_t  n ;unsigned long origin;}";
+    assert_int_equal(odeon_message_id(client, &type, &id), 0);
+    assert_int_equal(id, number_type);
+    type.fields = "{ uint64_t n; int64_t origin; }";
+    assert_int_equal(odeon_message_id(client, &type, &id), -EBADMSG);
+    assert_non_null(strstr(odeon_error_text(), "probe_number"));
+}
+
+static void test_ids_to_types(void **state)
+{
+    struct odeon_message_info *info = NULL;
+    struct odeon_delivery delivery;
+
+    (void)state;
+    assert_int_equal(post_within(echo, 1, 0), 0);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_ptr_equal(odeon_message_type(client, delivery.type), odeon_message_of(probe_number));
+    assert_null(odeon_message_type(client, 0));
+    assert_null(odeon_message_type(client, delivery.type + 1000));
+    assert_null(odeon_message_type(client, UINT32_MAX));
+    assert_null(odeon_message_type(NULL, delivery.type));
+
+    assert_int_equal(odeon_message_show(client, delivery.type, &info), 0);
+    assert_string_equal(info->name, "probe_number");
+    assert_int_equal(info->id, delivery.type);
+    assert_int_equal(info->size, sizeof(struct probe_number));
+    assert_string_equal(info->fields, odeon_message_of(probe_number)->fields);
+    odeon_result_free(info);
+    /* one that no program has asked for here */
+    assert_int_equal(odeon_message_find(client, "probe_block", 0, &info), 0);
+    uint32_t block = info->id;
+    odeon_result_free(info);
+    assert_null(odeon_message_type(client, block));
+    assert_int_equal(odeon_message_show(client, block, &info), 0);
+    assert_string_equal(info->name, "probe_block");
+    odeon_result_free(info);
+    assert_int_equal(odeon_message_show(client, 1, &info), -ENOENT);
+    assert_int_equal(odeon_message_show(client, 4000, &info), -ENOENT);
+    assert_non_null(strstr(odeon_error_text(), "4000"));
+    assert_int_equal(odeon_message_show(client, 65535, &info), -ENOENT);
+    assert_int_equal(odeon_message_show(client, 65536, &info), -EINVAL);
+    assert_int_equal(odeon_message_show(client, 0, &info), -EINVAL);
+}
+
+static void expect_closed(struct odeon_port *closed, int why)
+{
+    assert_true(wait_until(odeon_port_closed(closed) == why));
+    assert_true(odeon_port_check(closed) < 0);
+    assert_int_equal(odeon_port_closed(closed), why);
+    assert_string_not_equal(odeon_port_closed_name(why), "unknown");
+}
+
+static void test_why_a_port_is_closed(void **state)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = RING,
+                                          .delivery_bytes = RING,
+                                          .overflow = ODEON_PORT_DISCONNECT };
+    struct odeon_client *other = service_connect(&service, "other");
+    struct odeon_port *slow, *bad, *turned_out;
+
+    (void)state;
+    assert_int_equal(odeon_port_closed(port), ODEON_CLOSED_NOT);
+    assert_int_equal(odeon_port_closed(NULL), -EINVAL);
+
+    assert_int_equal(odeon_port_open(client, &options, &slow), 0);
+    const uint32_t flood_type = message_id(client, odeon_message_of(probe_flood));
+    assert_int_equal(odeon_port_post(slow, echo, flood_type,
+                                     &(struct probe_flood){ .count = 4 * MANY },
+                                     sizeof(struct probe_flood)),
+                     0);
+    expect_closed(slow, ODEON_CLOSED_TOO_SLOW);
+
+    bad = port_open_or_fail(client, RING, RING, false);
+    atomic_store(&bad->mine->submission_tail, 5);
+    port_ring_doorbell(bad);
+    expect_closed(bad, ODEON_CLOSED_BAD_RECORD);
+
+    turned_out = port_open_or_fail(other, RING, RING, false);
+    assert_int_equal(odeon_client_kick(client, other->client_id), 0);
+    expect_closed(turned_out, ODEON_CLOSED_TURNED_OUT);
+    odeon_client_disconnect(other);
+
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    expect_closed(port, ODEON_CLOSED_SERVICE_GONE);
+    odeon_client_disconnect(client);
+    service_end(&service);
+    setup(NULL);
+}
+
+/* ---- a service that is not there yet */
+
+static void *connect_early(void *argument)
+{
+    struct odeon_client *early = NULL;
+
+    if (odeon_client_connect_wait(argument, "early", SECONDS(PATIENCE_S), &early) < 0)
+        return NULL;
+    return early;
+}
+
+static void test_connecting_waits_for_the_service(void **state)
+{
+    struct service late = { .pid = 0 };
+    struct odeon_client *early = NULL;
+    char long_path[8192] = "";
+    pthread_t thread;
+    void *result;
+
+    (void)state;
+    service_make_dir(&late);
+    int64_t begin_ns = time_ns();
+    assert_int_equal(odeon_client_connect_wait(late.socket, "e", MILLISECONDS(30), &early),
+                     -ENOENT);
+    assert_true(time_ns() - begin_ns >= MILLISECONDS(30));
+    assert_non_null(strstr(odeon_error_text(), "30 ms"));
+    assert_int_equal(odeon_client_connect_wait(late.socket, "e", 0, &early), -ENOENT);
+    memset(long_path, 'x', sizeof(long_path) - 1); /* which no waiting helps */
+    assert_int_equal(odeon_client_connect_wait(long_path, "e", -1, &early), -ENAMETOOLONG);
+    assert_int_equal(odeon_client_connect_wait(late.socket, "e", -1, NULL), -EINVAL);
+
+    assert_int_equal(pthread_create(&thread, NULL, connect_early, late.socket), 0);
+    service_spawn(&late, (const char *const[]){ SMALL_SERVICE, NULL });
+    pthread_join(thread, &result);
+    assert_non_null(result);
+    service_wait_ready(&late);
+    assert_int_equal(odeon_client_connect_wait(late.socket, "e", 0, &early), 0);
+    odeon_client_disconnect(early);
+    odeon_client_disconnect(result);
+    assert_int_equal(service_stop(&late, SIGTERM), 0);
+    service_end(&late);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +362,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_urgent_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks_given_back_one_by_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_poll_loop_is_told_of_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fields_are_compared_by_meaning, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ids_to_types, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_why_a_port_is_closed, setup, teardown),
+        cmocka_unit_test(test_connecting_waits_for_the_service),
     };
 
     return cmocka_run_group_tests_name("clients", tests, NULL, NULL);

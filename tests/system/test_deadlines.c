@@ -59,6 +59,16 @@ static int connect_late(void)
     return r;
 }
 
+static int connect_wait(void)
+{
+    struct odeon_client *newcomer = NULL;
+    int r = odeon_client_connect_wait(
+        service.socket, "late", late.executor_stands ? -1 : MILLISECONDS(SHORT_MS), &newcomer);
+
+    odeon_client_disconnect(newcomer);
+    return r;
+}
+
 static int disconnect(void)
 {
     spare = odeon_client_disconnect(spare); /* with a port of its own */
@@ -113,6 +123,19 @@ static int message_find(void)
     int r = odeon_message_find(late.client, "probe_number", 0, &info);
 
     return result_of(r, info);
+}
+
+static int message_show(void)
+{
+    struct odeon_message_info *info = NULL;
+    int r = odeon_message_show(late.client, late.number_type, &info);
+
+    return result_of(r, info);
+}
+
+static int message_type(void)
+{
+    return odeon_message_type(late.client, late.number_type) ? 0 : -ENOENT;
 }
 
 static int actor_find(void)
@@ -325,6 +348,7 @@ static const struct row {
     int odeond, executor;
 } rows[] = {
     { "odeon_client_connect", connect_late, LATE, 0 },
+    { "odeon_client_connect_wait", connect_wait, LATE, 0 },
     { "odeon_client_disconnect", disconnect, 0, 0 },
     { "odeon_client_set_patience", client_settings, 0, 0 },
     { "odeon_client_set_timeout", client_settings, 0, 0 },
@@ -336,6 +360,8 @@ static const struct row {
     { "odeon_client_kick", client_kick, LATE, -ENOENT },
 
     { "odeon_message_id", message_id_of_new, LATE, LATE },
+    { "odeon_message_show", message_show, LATE, LATE },
+    { "odeon_message_type", message_type, 0, 0 },
     { "odeon_message_find", message_find, LATE, LATE },
     { "odeon_actor_find", actor_find, LATE, LATE },
     { "odeon_actor_spawn", actor_spawn, LATE, LATE },
@@ -368,6 +394,8 @@ static const struct row {
     { "odeon_port_arm", late_port_arm, 0, 0 },
     { "odeon_port_arm_room", late_port_arm_room, 0, 0 },
     { "odeon_port_figures", late_port_figures, 0, 0 },
+    { "odeon_port_closed", late_port_closed, 0, 0 },
+    { "odeon_port_closed_name", late_say_in_words, 0, 0 },
     { "odeon_port_check", late_port_check, 0, 0 },
     { "odeon_port_post", late_post, 0, FULL },
     { "odeon_port_post_wait", late_post_wait, 0, LATE },

@@ -42,6 +42,19 @@ static void test_outcomes(void **state)
     assert_string_equal(odeon_outcome_name(-EPIPE), odeon_strerror(-EPIPE));
 }
 
+static void test_reasons_of_a_close(void **state)
+{
+    (void)state;
+    assert_string_equal(odeon_port_closed_name(ODEON_CLOSED_NOT), "open");
+    for (int why = 0; why <= ODEON_CLOSED_IMPOSSIBLE; why++) {
+        assert_string_not_equal(odeon_port_closed_name(why), "unknown");
+        for (int i = 0; i < why; i++)
+            assert_string_not_equal(odeon_port_closed_name(i), odeon_port_closed_name(why));
+    }
+    assert_string_equal(odeon_port_closed_name(ODEON_CLOSED_IMPOSSIBLE + 1), "unknown");
+    assert_string_equal(odeon_port_closed_name(-EINVAL), odeon_strerror(-EINVAL));
+}
+
 /* What means here what it means everywhere. */
 static bool is_the_systems(int error)
 {
@@ -97,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_reasons_of_a_close),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests_name("texts", tests, NULL, NULL);

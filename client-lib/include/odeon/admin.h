@@ -244,6 +244,9 @@ ODEON_API int odeon_type_list(struct odeon_client *client, uint64_t after, uint3
 /* A message type by name; `version` 0: the newest.  -ENOENT. */
 ODEON_API int odeon_message_find(struct odeon_client *client, const char *name, uint32_t version,
                                  struct odeon_message_info **ret);
+/* The same by its id, as a delivery has it. -ENOENT; -EINVAL: no type can have it. */
+ODEON_API int odeon_message_show(struct odeon_client *client, uint32_t id,
+                                 struct odeon_message_info **ret);
 
 ODEON_API int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after,
                                uint32_t rows,

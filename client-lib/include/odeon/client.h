@@ -87,6 +87,13 @@ struct odeon_port;
  * name. */
 ODEON_API int odeon_client_connect(const char *path, const char *name,
                                    struct odeon_client **ret_client);
+/* The same, waiting for a service that is not there yet, or just starting, up to the timeout: below
+ * 0 for ever, 0 not at all; the last try's greeting may take a second longer. What waiting does not
+ * help (-EACCES, -EPROTO, -EINVAL, ...) is returned at once; else the last error that there was,
+ * with a text that says how long it waited. A socket that is there and does not answer is waited
+ * for as long. */
+ODEON_API int odeon_client_connect_wait(const char *path, const char *name, int64_t timeout_ns,
+                                        struct odeon_client **ret_client);
 /* Closes the connection and all ports still open, whose pointers are dead then; no other thread may
  * be using them. NULL is fine. Returns NULL. */
 ODEON_API struct odeon_client *odeon_client_disconnect(struct odeon_client *client);
@@ -116,6 +123,12 @@ ODEON_API const char *odeon_error_text(void);
  * service's segment lives, over restarts of the executor, too. */
 ODEON_API int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type,
                                uint32_t *ret_id);
+/* The other way: the description for which odeon_message_id() of this client has given that id, as
+ * it was given (the last one, if several were), for who receives. NULL: none has. A look into a
+ * table. The description is the caller's: one whose shared object has been unloaded is gone. What
+ * types of others are: odeon_message_show(), <odeon/admin.h>. */
+ODEON_API const struct odeon_message_type *odeon_message_type(struct odeon_client *client,
+                                                              uint32_t id);
 /* The actor that is registered under a name.  0, -ENOENT. */
 ODEON_API int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *ret_ref);
 /* Makes an actor; once this has returned it exists, also for whoever looks its name up. `name`
@@ -213,6 +226,24 @@ ODEON_API int odeon_port_arm_room(struct odeon_port *port, size_t size);
  * the connection: a system call. 0 also while the service is not there, as long as it may come
  * back. */
 ODEON_API int odeon_port_check(struct odeon_port *port);
+
+/* Why a port is closed: what a program may act on; odeon_error_text() of what failed with -EPIPE or
+ * -EPROTO says more, to people. */
+enum odeon_closed {
+    ODEON_CLOSED_NOT = 0,      /* it is open, as far as is known */
+    ODEON_CLOSED_BY_SERVICE,   /* it is stopping, has lost the port, or ends the connection */
+    ODEON_CLOSED_TURNED_OUT,   /* an administrator has turned the client out */
+    ODEON_CLOSED_TOO_SLOW,     /* it did not receive, and asked for ODEON_PORT_DISCONNECT */
+    ODEON_CLOSED_BAD_RECORD,   /* this process has written into the ring what no record can be */
+    ODEON_CLOSED_SERVICE_GONE, /* the service, or all it had of this client, is gone for good */
+    ODEON_CLOSED_IMPOSSIBLE,   /* -EPROTO: a fault of the service, or two threads use the port */
+};
+/* Which of them it is; -EINVAL: no port. Looks for events on the connection, as odeon_port_check().
+ * A later version of the service may have further reasons, which are ODEON_CLOSED_BY_SERVICE
+ * here. */
+ODEON_API int odeon_port_closed(struct odeon_port *port);
+/* It in a word, "open", "turned-out", ...; "unknown"; never NULL. */
+ODEON_API const char *odeon_port_closed_name(int why);
 
 /* Posts a copy. Never blocks, makes no system call unless the service sleeps or the ring is full.
  * 0: accepted, will not be lost by any process's death; -EAGAIN: the ring is full; -EMSGSIZE:
