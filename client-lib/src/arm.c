@@ -96,6 +96,9 @@ int odeon_port_arm_room(struct odeon_port *port, size_t size)
         return result;
     if (port_forked(port))
         return port_explain_fork();
+    result = port_check_alone(port);
+    if (result < 0)
+        return result;
     if (size > port->payload_max || bytes > port->submission_size)
         return error_set(-EMSGSIZE,
                          "there is never room for %zu bytes: at most %u can be posted, and the "

@@ -186,8 +186,9 @@ static void awaited_sift_down(struct awaiting *a, uint32_t place, uint32_t slot)
 
 static void awaited_leave_heap(struct awaiting *a, struct awaited *awaited)
 {
-    uint32_t place = awaited->place, last = a->heap[--a->n_heap];
+    uint32_t place = awaited->place, last = a->heap[a->n_heap - 1];
 
+    PORT_SET(a->n_heap, a->n_heap - 1);
     awaited->place = AWAITED_NOWHERE;
     awaited->waiting = 0;
     if (place == a->n_heap)
@@ -207,7 +208,8 @@ static struct awaiting *awaited_take_begun(struct odeon_port *port)
     while (a && awaited_look(&a->begun, &slot)) {
         awaited_drop(&a->begun);
         a->slots[slot].waiting = a->slots[slot].round;
-        awaited_sift_up(a, a->n_heap++, slot);
+        PORT_SET(a->n_heap, a->n_heap + 1);
+        awaited_sift_up(a, a->n_heap - 1, slot);
     }
     return a;
 }
@@ -287,7 +289,7 @@ bool awaited_expire(struct odeon_port *port, struct odeon_delivery *ret_delivery
         return false;
     }
     awaited_leave_heap(a, awaited);
-    a->n_expired++;
+    PORT_SET(a->n_expired, a->n_expired + 1);
     awaited->refusal = (struct odeon_refusal){ .to = awaited->to,
                                                .type = (uint16_t)awaited->type,
                                                .reason = ODEON_REASON_DEADLINE };
@@ -336,8 +338,8 @@ void awaited_count(const struct odeon_port *port, uint64_t *ret_waiting, uint64_
     *ret_waiting = *ret_expired = 0;
     if (!a)
         return;
-    *ret_waiting = __atomic_load_n(&a->n_heap, __ATOMIC_RELAXED) +
-                   (atomic_load_explicit(&a->begun.tail, memory_order_relaxed) -
-                    atomic_load_explicit(&a->begun.head, memory_order_relaxed));
-    *ret_expired = __atomic_load_n(&a->n_expired, __ATOMIC_RELAXED);
+    *ret_waiting =
+        PORT_GET(a->n_heap) + (atomic_load_explicit(&a->begun.tail, memory_order_relaxed) -
+                               atomic_load_explicit(&a->begun.head, memory_order_relaxed));
+    *ret_expired = PORT_GET(a->n_expired);
 }

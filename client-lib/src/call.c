@@ -35,7 +35,7 @@ static void call_keep(struct odeon_port *port, struct port_kept *kept,
     kept->delivery.data = kept + 1;
     memcpy(kept + 1, delivery->data, delivery->size);
     STAILQ_INSERT_TAIL(&port->kept, kept, link);
-    port->kept_bytes += sizeof(*kept) + delivery->size;
+    PORT_SET(port->kept_bytes, port->kept_bytes + sizeof(*kept) + delivery->size);
 }
 
 /* What is not the call's: 0: kept, or dropped, since nobody waits for it any more; -ENOBUFS,
@@ -89,7 +89,7 @@ static int call_look_for_reply(struct odeon_port *port, uint64_t correlation,
     while ((result = port_take(port, ret_reply)) > 0) {
         result = call_judge(port, correlation, ret_reply);
         if (result == -ENOBUFS || result == -ENOMEM)
-            port->delivery_taken = before; /* stays in the ring */
+            PORT_SET(port->delivery_taken, before); /* stays in the ring */
         if (result != -EAGAIN)
             return result;
         before = port->delivery_taken;
@@ -156,6 +156,9 @@ static int call(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned h
         return error_set_literal(
             -EINVAL,
             "odeon_port_call: no port, no place for the reply, or a payload without address");
+    result = port_check_alone(port);
+    if (result < 0)
+        return result;
     if (port->kept_bytes > KEPT_BYTES_MAX)
         return error_set_literal(-ENOBUFS, "deliveries that arrived during earlier calls wait: "
                                            "take them with odeon_port_receive() first");

@@ -144,9 +144,12 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
 
     if (result < 0)
         return result;
-    port = calloc(1, sizeof(*port));
+    port = aligned_alloc(alignof(struct odeon_port), sizeof(*port));
     if (!port)
         return error_set_literal(-ENOMEM, "no memory for a port");
+    memset(port, 0, sizeof(*port));
+    pthread_mutex_init(&port->turn, NULL);
+    pthread_mutex_init(&port->room_turn, NULL);
     port->doorbell = port->pipe = -1;
     port->alive = alive;
     port->id = plan->id;
@@ -154,7 +157,7 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     port->payload_max = plan->payload_max;
     port->prefix = plan->prefix;
     port->room_by_pipe = plan->room_by_pipe;
-    port->actors_max = plan->actors_max;
+    port->actors_max = port->actors_alone = plan->actors_max;
     memcpy(port->token, plan->token, sizeof(port->token));
     STAILQ_INIT(&port->kept);
     STAILQ_INIT(&port->returned);
@@ -171,6 +174,12 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     plan->doorbell = plan->pipe = -1;
     *ret_port = port;
     return 0;
+}
+
+void port_share(struct odeon_port *port)
+{
+    port->shared = true;
+    port->actors_alone = 0;
 }
 
 static void port_free_kept(struct port_kept_list *list)
@@ -201,6 +210,8 @@ void port_free(struct odeon_port *port)
         close(port->pipe);
     port_free_kept(&port->kept);
     port_free_kept(&port->returned);
+    pthread_mutex_destroy(&port->turn);
+    pthread_mutex_destroy(&port->room_turn);
     free(atomic_load_explicit(&port->awaiting, memory_order_relaxed));
     free(port);
 }

@@ -2,8 +2,8 @@
 /* A port on the client's side. proto/port_layout.h is the law (port_layout.P1 to port_layout.P4);
  * this is what the owning thread keeps of its own.
  *
- * Threads: one at a time, except `closing`, `closed` and `reason`, which a thread that reads events
- * may set: the first one does.
+ * Threads: one that posts and one that receives, which may be the same; each has its words. And
+ * `closing`, `closed` and `reason`, which a thread that reads events may set: the first one does.
  *
  * port.L1  submission_head <= submission_published <= submission_tail <= submission_head +
  *     submission_size.  `published` is what the shared word says, `tail` goes further by what is
@@ -16,9 +16,15 @@
  * port.L5  Memory that the executor writes is believed only after it was compared with port.L1 and
  *     port.L2; else the port closes with -EPROTO (port_distrust.h). The executor is trusted, so
  *     this finds mistakes, not attacks: a record may be read twice.
+ * port.L6  Several threads may post through a port that was opened so (`shared`): each holds `turn`
+ *     from reserving to publishing, and nothing is reserved behind that. `actors_alone` is 0 there,
+ *     which sends who posts to the side on which turns are taken. Who waits for room holds
+ *     `room_turn` and, while it sleeps, not `turn`.
  */
 #pragma once
 
+#include <pthread.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -28,6 +34,11 @@
 #include "client-lib/src/wait.h"
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
+
+/* A word of one side of a port, written by its thread, where the other side's may look at it for a
+ * figure (port_figures.c, port_distrust.c): a whole word, in no order with others. */
+#define PORT_SET(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+#define PORT_GET(word)        __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
 enum { PORT_REASON_BYTES = 256, PORT_TOKEN_BYTES = 16 };
 
@@ -47,8 +58,8 @@ STAILQ_HEAD(port_kept_list, port_kept);
 struct awaiting;
 
 struct odeon_port {
-    /* posting */
-    struct port_client *mine;
+    /* --- who posts: one thread, or several, which take turns (port.L6) */
+    alignas(64) struct port_client *mine;
     const struct port_executor *theirs;
     uint8_t *submission;
     uint64_t submission_size, submission_tail, submission_published, submission_head;
@@ -56,13 +67,17 @@ struct odeon_port {
     _Atomic int closed;  /* 0, -EPIPE, -EPROTO; release after `reason`, read with acquire */
     _Atomic int closing; /* 1: somebody writes, or has written, `reason` */
     uint32_t actors_max, payload_max, prefix;
+    uint32_t actors_alone; /* actors_max; 0 where several threads post: port_lock.h */
     int doorbell;
     bool room_by_pipe;            /* the service tells of room there, too */
     uint64_t n_full, n_doorbells; /* posts without room; system calls that woke the service */
-    uint32_t room_sequence;       /* of waits for room, in steps of PORT_WAIT_STEP */
+    int64_t looked_ns;            /* CLOCK_MONOTONIC_COARSE: when a post looked for events */
+    bool shared;                  /* port.L6 */
+    pthread_mutex_t turn, room_turn;
+    uint32_t room_sequence; /* of waits for room, in steps of PORT_WAIT_STEP */
 
-    /* receiving */
-    const uint8_t *delivery;
+    /* --- who receives */
+    alignas(64) const uint8_t *delivery;
     uint64_t delivery_size, delivery_tail, delivery_taken, delivery_released;
     bool lent;
     struct port_kept_list kept;     /* to be returned by odeon_port_receive() */
@@ -74,16 +89,16 @@ struct odeon_port {
     uint32_t delivery_sequence;   /* of waits for deliveries, in steps of PORT_WAIT_STEP */
     _Atomic int64_t sleeps_until; /* of who receives; 0: awake (awaited.h) */
 
-    int pipe; /* -1: none */
+    /* --- all */
+    alignas(64) int pipe; /* -1: none */
     uint64_t id;
     odeon_ref ref;
-    int64_t looked_ns;           /* CLOCK_MONOTONIC_COARSE: when a post looked for events */
     struct odeon_client *client; /* NULL in unit tests: there is no connection */
     struct odeon_port *next;     /* of the client's ports, under its mutex */
     void *mapping[2];
     size_t mapping_size[2];
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the port to the next odeond */
-    _Atomic int distrusting;         /* threads in port_distrust.c */
+    _Atomic int distrusting[2];      /* threads in port_distrust.c, of each side */
     enum odeon_closed why;           /* it is closed; before `closed`, as `reason` */
     char reason[PORT_REASON_BYTES];
 };
@@ -117,7 +132,7 @@ enum odeon_closed port_closed_by(unsigned broken);
 /* A new value for the waiting word whose last one is `sequence`. */
 static inline uint32_t port_wait_word(uint32_t *sequence, enum port_wait kind)
 {
-    *sequence += PORT_WAIT_STEP;
+    PORT_SET(*sequence, *sequence + PORT_WAIT_STEP);
     return *sequence | (uint32_t)kind;
 }
 /* What lies behind the ring is the caller's, until it is released. */
@@ -126,6 +141,8 @@ static inline void port_kept_return(struct odeon_port *port, struct port_kept *k
     kept->cursor = port->delivery_taken;
     STAILQ_INSERT_TAIL(&port->returned, kept, link);
 }
+/* Before anybody else has the port. */
+void port_share(struct odeon_port *port);
 /* The executor is asked to look at the port. */
 void port_ring_doorbell(const struct odeon_port *port);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How full a port is, and what has gone through it. The port's thread. */
+/* How full a port is, and what has gone through it. Either of the port's threads. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,32 +12,30 @@ enum {
     FIGURES_SIZE_MAX = 4096,
 };
 
-/* A word of the port's, which another thread of this process may write. */
-#define FIGURE(word) __atomic_load_n(&port->word, __ATOMIC_RELAXED)
-
 static void port_figures_fill(const struct odeon_port *port, struct odeon_port_figures *f)
 {
     uint64_t head = atomic_load_explicit(&port->theirs->submission_head, memory_order_relaxed);
-    uint64_t tail = FIGURE(submission_tail), taken = FIGURE(delivery_taken);
+    uint64_t tail = atomic_load_explicit(&port->mine->submission_tail, memory_order_relaxed);
+    uint64_t released = atomic_load_explicit(&port->mine->delivery_head, memory_order_relaxed);
+    uint64_t taken = PORT_GET(port->delivery_taken);
 
     *f = (struct odeon_port_figures){
         .struct_size = sizeof(*f),
         .backlog = atomic_load_explicit(&port->theirs->backlog, memory_order_relaxed),
         .submission_bytes = port->submission_size,
         .submission_used = tail - head,
-        .submission_reserved = tail - FIGURE(submission_published),
         .delivery_bytes = port->delivery_size,
         .delivery_waiting =
             atomic_load_explicit(&port->theirs->delivery_tail, memory_order_relaxed) - taken,
-        .delivery_held = taken - FIGURE(delivery_released),
-        .kept_bytes = FIGURE(kept_bytes),
-        .posted_bytes = FIGURE(submission_published),
+        .delivery_held = taken - released,
+        .kept_bytes = PORT_GET(port->kept_bytes),
+        .posted_bytes = tail,
         .received_bytes = taken,
         .dropped = odeon_port_dropped(port),
-        .full = FIGURE(n_full),
-        .room_waits = FIGURE(room_sequence) / PORT_WAIT_STEP,
-        .delivery_waits = FIGURE(delivery_sequence) / PORT_WAIT_STEP,
-        .doorbells = FIGURE(n_doorbells),
+        .full = PORT_GET(port->n_full),
+        .room_waits = PORT_GET(port->room_sequence) / PORT_WAIT_STEP,
+        .delivery_waits = PORT_GET(port->delivery_sequence) / PORT_WAIT_STEP,
+        .doorbells = PORT_GET(port->n_doorbells),
     };
     awaited_count(port, &f->awaited, &f->expired);
 }

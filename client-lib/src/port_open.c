@@ -19,8 +19,9 @@ static int port_open_take_options(const struct odeon_port_options *options,
 {
     int result = options_take("odeon_port_open", options, OPTIONS_LEAST, sizeof(*ret), ret);
 
-    if (result == 0 && ret->reserved != 0)
-        return error_set_literal(-EINVAL, "odeon_port_open: options.reserved is not 0");
+    if (result == 0 && ret->posters > 1)
+        return error_set(-EINVAL, "odeon_port_open: options.posters is %u, neither 0 nor 1",
+                         ret->posters);
     return result;
 }
 
@@ -142,6 +143,8 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
     do
         result = open_once(client, &request, open.pipe, ret_port);
     while (result == 1);
+    if (result == 0 && chosen.posters)
+        port_share(*ret_port);
     return result;
 }
 

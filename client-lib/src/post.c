@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The submission ring: reserving, committing, waiting for room.  The owning thread alone.
+/* The submission ring: reserving, committing.  Who posts.
  *
  * odeon_port_post() costs: two looks whether the port is open, one comparison for room, the copy,
  * one release store, one full barrier and one look at need_wakeup. No allocation; no system call
@@ -7,17 +7,20 @@
 #include "client-lib/src/post.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "client-lib/src/error.h"
 #include "client-lib/src/port_distrust.h"
 #include "client-lib/src/port_explain.h"
+#include "client-lib/src/port_lock.h"
 #include "client-lib/src/request.h"
 
 enum {
     /* this side does not know the receiver's actor type: the executor finds the behaviour */
     BEHAVIOUR_UNKNOWN = 255,
-    POST_LOOK_NS = 10000000 /* between two looks for events */
+    POST_LOOK_NS = 10000000, /* between two looks for events */
+    POST_TAKE_TURN = INT_MIN /* no error: several threads post through the port */
 };
 
 /* Reads the executor's cursor again. Acquire: read of what the executor released after it had
@@ -48,16 +51,19 @@ static inline int post_find_room(struct odeon_port *port, uint64_t bytes)
     return -EAGAIN;
 }
 
-static int post_explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type,
-                                  size_t size)
+static int __attribute__((cold))
+post_explain_arguments(const struct odeon_port *port, uint32_t actors_max, odeon_ref to,
+                       uint32_t type, size_t size)
 {
+    if (actors_max == 0)
+        return POST_TAKE_TURN;
     if (type == 0 || type > UINT16_MAX)
         return error_set(-EINVAL, "%u is no message type: use the id from odeon_message_id()",
                          type);
     if (size > port->payload_max)
         return error_set(-EMSGSIZE, "a payload of %zu bytes: at most %u can be posted", size,
                          port->payload_max);
-    if (actor_ref_generation(to) == 0 || actor_ref_slot(to) >= port->actors_max)
+    if (actor_ref_generation(to) == 0 || actor_ref_slot(to) >= actors_max)
         return error_set(-ESRCH, "no actor can have the reference %#llx", (unsigned long long)to);
     return error_set(-EMSGSIZE,
                      "a payload of %zu bytes does not fit into the port's ring of %llu bytes: open "
@@ -65,8 +71,11 @@ static int post_explain_arguments(const struct odeon_port *port, odeon_ref to, u
                      size, (unsigned long long)port->submission_size);
 }
 
-int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
-                 uint64_t correlation, size_t size, void **ret_payload)
+/* `actors_max`: 0 (port.L6) is refused as a receiver beyond it would be, so that asking costs
+ * nothing. */
+static inline __attribute__((always_inline)) int
+post_reserve(struct odeon_port *port, uint32_t actors_max, odeon_ref to, uint32_t type,
+             unsigned how, uint64_t correlation, size_t size, void **ret_payload)
 {
     uint64_t length = size + envelope_prefix_bytes(how >> 8);
     uint64_t bytes = envelope_size(length);
@@ -79,8 +88,8 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned 
         return port_explain(port);
     /* `size` is compared first: only then do the sums above mean anything */
     if (size > port->payload_max || type - 1 >= UINT16_MAX || actor_ref_generation(to) == 0 ||
-        actor_ref_slot(to) >= port->actors_max || bytes > port->submission_size)
-        return post_explain_arguments(port, to, type, size);
+        actor_ref_slot(to) >= actors_max || bytes > port->submission_size)
+        return post_explain_arguments(port, actors_max, to, type, size);
     result = post_find_room(port, bytes);
     if (result < 0)
         return result;
@@ -99,6 +108,12 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned 
     *ret_payload = envelope_payload(record);
     port->submission_tail += bytes;
     return 0;
+}
+
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
+                 uint64_t correlation, size_t size, void **ret_payload)
+{
+    return post_reserve(port, port->actors_max, to, type, how, correlation, size, ret_payload);
 }
 
 /* Is the service still there?  Asked where a system call is made anyway, or nothing can be posted:
@@ -120,7 +135,7 @@ static void post_look(struct odeon_port *port)
 
 static void __attribute__((noinline, cold)) post_ring(struct odeon_port *port)
 {
-    port->n_doorbells++;
+    PORT_SET(port->n_doorbells, port->n_doorbells + 1);
     port_ring_doorbell(port);
     post_look(port);
 }
@@ -148,7 +163,7 @@ void port_publish(struct odeon_port *port)
 
 static int __attribute__((noinline, cold)) post_explain_room(struct odeon_port *port)
 {
-    port->n_full++;
+    PORT_SET(port->n_full, port->n_full + 1);
     post_look(port);
     return port_open(port) ? error_set_literal(-EAGAIN, "the port's submission ring is full")
                            : port_explain(port);
@@ -165,11 +180,12 @@ int port_explain_full(struct odeon_port *port, int result)
 }
 
 /* As post(), but -EAGAIN has no text. */
-static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
-                           uint64_t correlation, const void *data, size_t size)
+static inline __attribute__((always_inline)) int
+post_try(struct odeon_port *port, uint32_t actors_max, odeon_ref to, uint32_t type, unsigned how,
+         uint64_t correlation, const void *data, size_t size)
 {
     void *payload = NULL;
-    int result = port_reserve(port, to, type, how, correlation, size, &payload);
+    int result = post_reserve(port, actors_max, to, type, how, correlation, size, &payload);
 
     if (result < 0)
         return result;
@@ -179,10 +195,27 @@ static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type,
     return 0;
 }
 
+static int __attribute__((noinline, cold))
+post_otherwise(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
+               uint64_t correlation, const void *data, size_t size, int result)
+{
+    if (result != POST_TAKE_TURN)
+        return post_explain_full(port, result);
+    port_lock(port);
+    result = post_try(port, port->actors_max, to, type, how, correlation, data, size);
+    result = post_explain_full(port, result);
+    port_unlock(port);
+    return result;
+}
+
 static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                        uint64_t correlation, const void *data, size_t size)
 {
-    return post_explain_full(port, post_try(port, to, type, how, correlation, data, size));
+    int result = post_try(port, port->actors_alone, to, type, how, correlation, data, size);
+
+    if (result == 0)
+        return 0;
+    return post_otherwise(port, to, type, how, correlation, data, size, result);
 }
 
 int port_has_room(struct odeon_port *port, uint64_t bytes)
@@ -194,63 +227,6 @@ int port_has_room(struct odeon_port *port, uint64_t bytes)
     return port->submission_tail + bytes - port->submission_head <= port->submission_size;
 }
 
-static int post_spin_for_room(struct odeon_port *port, uint64_t bytes)
-{
-    int64_t end_ns = monotonic_ns() + WAIT_SPIN_NS;
-    int result;
-
-    do {
-        for (int i = 0; i < 16; i++)
-            cpu_relax();
-        result = port_has_room(port, bytes);
-    } while (result == 0 && monotonic_ns() < end_ns);
-    return result;
-}
-
-/* Sleeps once, until the executor has taken something, the deadline, or the slice's end. */
-static int post_sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns,
-                               int64_t slice_ns)
-{
-    uint32_t seen = atomic_load_explicit(&port->theirs->room_futex, memory_order_acquire);
-    int result;
-
-    /* port_layout.P4: set the word, full barrier, look again; the executor publishes its head, full
-     *     barrier,
-     * looks at the word and then counts room_futex up.  `seen` was read before: a count that goes
-     * up from here on lets the wait return at once. */
-    atomic_store_explicit(&port->mine->room_wait,
-                          port_wait_word(&port->room_sequence, PORT_WAIT_FUTEX),
-                          memory_order_relaxed);
-    full_barrier();
-    result = port_has_room(port, bytes);
-    if (result == 0 && port_open(port))
-        futex_wait_shared(&port->theirs->room_futex, seen, deadline_ns, slice_ns);
-    atomic_store_explicit(&port->mine->room_wait, PORT_WAIT_NONE, memory_order_relaxed);
-    return result == 0 ? port_has_room(port, bytes) : result;
-}
-
-int port_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)
-{
-    int64_t slice_ns = WAIT_SLICE_FIRST_NS;
-    int result;
-
-    post_publish(port); /* what is reserved and not published never makes room */
-    result = post_spin_for_room(port, bytes);
-    while (result == 0) {
-        if (!port_open(port))
-            return port_explain(port);
-        if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
-            return error_set_literal(-ETIMEDOUT,
-                                     "the port's submission ring stayed full: the service takes "
-                                     "less than is posted, or stands still");
-        result = post_sleep_for_room(port, bytes, deadline_ns, slice_ns);
-        if (result == 0 && port->client)
-            client_poll_events(port->client); /* is the service still there? */
-        slice_ns = slice_ns * 2 > WAIT_SLICE_MAX_NS ? WAIT_SLICE_MAX_NS : slice_ns * 2;
-    }
-    return result < 0 ? result : 0;
-}
-
 int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                     uint64_t correlation, const void *data, size_t size, int64_t deadline_ns)
 {
@@ -258,7 +234,9 @@ int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsign
     int result;
 
     for (;;) {
-        result = post_try(port, to, type, how, correlation, data, size);
+        port_lock(port);
+        result = post_try(port, port->actors_max, to, type, how, correlation, data, size);
+        port_unlock(port);
         if (result != -EAGAIN)
             return result;
         result = port_wait_for_room(port, bytes, deadline_ns);
@@ -273,6 +251,17 @@ static inline int post_check_data(const struct odeon_port *port, const void *dat
         return 0;
     return error_set_literal(-EINVAL,
                              port ? "a payload has a size but no address" : "no port was given");
+}
+
+int port_check_alone(const struct odeon_port *port)
+{
+    if (!port)
+        return error_set_literal(-EINVAL, "no port was given");
+    if (port->shared)
+        return error_set_literal(-ENOTSUP, "several threads post through this port: what is "
+                                           "reserved would be published by another one, and a "
+                                           "call would take what is for who receives");
+    return 0;
 }
 
 int port_check_data(const struct odeon_port *port, const void *data, size_t size)
@@ -294,9 +283,9 @@ int odeon_port_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, c
     int result = post_check_data(port, data, size);
 
     if (result == 0)
-        result = post_try(port, to, type, 0, 0, data, size);
+        result = post_try(port, port->actors_alone, to, type, 0, 0, data, size);
     /* the clock is read only when it is needed */
-    return result != -EAGAIN
+    return result != -EAGAIN && result != POST_TAKE_TURN
                ? result
                : port_post_until(port, to, type, 0, 0, data, size, deadline_after(timeout_ns));
 }
@@ -340,7 +329,7 @@ int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
 void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
 {
     void *payload = NULL;
-    int result = post_check_data(port, "", size);
+    int result = port_check_alone(port);
 
     if (result == 0)
         result = port_reserve(port, to, type, 0, 0, size, &payload);
@@ -353,6 +342,8 @@ int odeon_port_commit(struct odeon_port *port)
 {
     if (!port)
         return error_set_literal(-EINVAL, "odeon_port_commit: no port was given");
+    if (port->shared)
+        return port_check_alone(port);
     if (port_forked(port))
         return port_explain_fork();
     if (!port_open(port))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The submission ring for what is built on it: a call is a post, too. The port's owning thread. */
+/* The submission ring for what is built on it: a call is a post, too. Who posts, with the turn
+ * (port_lock.h), but for port_post_until() and the checks. */
 #pragma once
 
 #include "client-lib/src/port.h"
@@ -27,8 +28,12 @@ void port_publish(struct odeon_port *port);
 /* 1: the service has taken so much that a record of so many bytes, header included, has room; 0: it
  * has not; -EPROTO. */
 int port_has_room(struct odeon_port *port, uint64_t bytes);
-/* Publishes, and waits until a record of so many bytes, header included, has room: 0; -ETIMEDOUT,
- * -EPIPE, -EPROTO, with their texts. */
+/* -ENOTSUP with its text, where several threads post (port.L6), -EINVAL: NULL; else 0. */
+int port_check_alone(const struct odeon_port *port);
+/* (room.c) Publishes, and waits until a record of so many bytes, header included, has room: 0;
+ * -ETIMEDOUT, -EPIPE, -EPROTO, with their texts. Not with the turn. Where several threads post, one
+ * of them looks and sleeps, and the others wait for its place: the words in the port are those of
+ * one. */
 int port_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns);
 /* `result` of port_reserve(), with a text where that was -EAGAIN; the port may be found closed. */
 int port_explain_full(struct odeon_port *port, int result);

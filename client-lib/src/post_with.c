@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Posts with options: what is urgent, correlated, has a deadline, waits for room or is sent later,
- * in one. The owning thread, or that of the port which posts. */
+ * in one. Who posts. */
 #include "client-lib/src/post_with.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include "client-lib/src/awaited.h"
 #include "client-lib/src/error.h"
 #include "client-lib/src/options.h"
+#include "client-lib/src/port_lock.h"
 #include "client-lib/src/post.h"
 
 enum { OPTIONS_LEAST = sizeof(struct odeon_post_options) }; /* of the first version */
@@ -91,42 +92,48 @@ static int post_with_reserve(struct odeon_port *port, odeon_ref to, uint32_t typ
     return 0;
 }
 
-/* The same, waiting for room as long as the options say. */
-static int post_with_wait(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size,
-                          const struct odeon_post_options *o, void **ret_payload)
+static unsigned post_with_how(const struct odeon_post_options *o)
 {
-    unsigned how = (o->urgent ? POST_URGENT : 0u) | (o->correlation ? POST_CORRELATED : 0u) |
-                   (o->after_ns ? POST_AFTER : 0u);
-    uint64_t bytes = envelope_size(size + envelope_prefix_bytes(how >> 8));
-    int64_t deadline_ns = 0;
+    return (o->urgent ? POST_URGENT : 0u) | (o->correlation ? POST_CORRELATED : 0u) |
+           (o->after_ns ? POST_AFTER : 0u);
+}
+
+/* Posts once. */
+static int post_with_try(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                         size_t size, const struct odeon_post_options *o)
+{
+    void *payload = NULL;
     int result;
 
-    for (;;) {
-        result = post_with_reserve(port, to, type, size, o, how, ret_payload);
-        if (result != -EAGAIN || o->wait_ns == 0)
-            return port_explain_full(port, result);
-        if (deadline_ns == 0) /* the clock is read only when it is needed */
-            deadline_ns = deadline_after(o->wait_ns);
-        result = port_wait_for_room(port, bytes, deadline_ns);
-        if (result < 0)
-            return result;
+    port_lock(port);
+    result = post_with_reserve(port, to, type, size, o, post_with_how(o), &payload);
+    if (result == 0) {
+        if (size > 0)
+            memcpy(payload, data, size);
+        port_publish(port);
+    } else if (result != -EAGAIN || o->wait_ns == 0) {
+        result = port_explain_full(port, result);
     }
+    port_unlock(port);
+    return result;
 }
 
 static int post_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                      size_t size, const struct odeon_post_options *o)
 {
-    void *payload = NULL;
+    uint64_t bytes = envelope_size(size + envelope_prefix_bytes(post_with_how(o) >> 8));
+    int64_t deadline_ns = 0;
     int result = post_with_check(port, o);
 
-    if (result == 0)
-        result = post_with_wait(port, to, type, size, o, &payload);
-    if (result < 0)
-        return result;
-    if (size > 0)
-        memcpy(payload, data, size);
-    port_publish(port);
-    return 0;
+    while (result == 0) {
+        result = post_with_try(port, to, type, data, size, o);
+        if (result != -EAGAIN || o->wait_ns == 0)
+            return result;
+        if (deadline_ns == 0) /* the clock is read only when it is needed */
+            deadline_ns = deadline_after(o->wait_ns);
+        result = port_wait_for_room(port, bytes, deadline_ns);
+    }
+    return result;
 }
 
 int odeon_port_post_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
@@ -155,7 +162,7 @@ void *odeon_port_reserve_with(struct odeon_port *port, odeon_ref to, uint32_t ty
 {
     struct odeon_post_options o;
     void *payload = NULL;
-    int result = port_check_data(port, "", size);
+    int result = port_check_alone(port);
 
     if (result == 0)
         result = post_options_take("odeon_port_reserve_with", options, &o);
@@ -165,8 +172,8 @@ void *odeon_port_reserve_with(struct odeon_port *port, odeon_ref to, uint32_t ty
     if (result == 0)
         result = post_with_check(port, &o);
     if (result == 0)
-        result = post_with_wait(port, to, type, size, &o, &payload);
+        result = post_with_reserve(port, to, type, size, &o, post_with_how(&o), &payload);
     if (result < 0)
-        errno = -result;
+        errno = -port_explain_full(port, result);
     return payload;
 }

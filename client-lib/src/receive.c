@@ -69,7 +69,7 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         memcpy(&ret_delivery->correlation,
                &((const struct refusal *)ret_delivery->data)->correlation, sizeof(uint64_t));
     }
-    port->delivery_taken += envelope_record_size(&envelope);
+    PORT_SET(port->delivery_taken, port->delivery_taken + envelope_record_size(&envelope));
     return 1;
 }
 
@@ -96,7 +96,7 @@ static struct port_kept *receive_take_kept(struct odeon_port *port)
 
     STAILQ_REMOVE_HEAD(&port->kept, link);
     port_kept_return(port, kept);
-    port->kept_bytes -= sizeof(*kept) + kept->delivery.size;
+    PORT_SET(port->kept_bytes, port->kept_bytes - sizeof(*kept) - kept->delivery.size);
     return kept;
 }
 

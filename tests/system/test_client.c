@@ -15,7 +15,7 @@
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
-enum { RING = 1 << 16, MANY = 2000, HELD = 8 };
+enum { RING = 1 << 16, MANY = 2000, HELD = 8, POSTERS = 3 };
 
 static struct service service;
 static struct odeon_client *client;
@@ -310,6 +310,84 @@ static void test_why_a_port_is_closed(void **state)
     setup(NULL);
 }
 
+/* ---- several threads */
+
+struct poster {
+    struct odeon_port *through;
+    uint64_t id;
+};
+
+static void *post_mine(void *argument)
+{
+    const struct poster *p = argument;
+
+    for (uint64_t i = 1; i <= MANY; i++) {
+        const struct probe_number number = { .n = p->id << 32 | i };
+        int r = odeon_port_post_with(p->through, echo, number_type, &number, sizeof(number),
+                                     ODEON_POST_OPTIONS(.correlation = number.n, .wait_ns = -1,
+                                                        .within_ns = SECONDS(PATIENCE_S)));
+
+        if (r < 0)
+            return NULL;
+    }
+    return argument;
+}
+
+/* `posters` threads post, this one receives; the executor is killed meanwhile. */
+static void post_and_receive(struct odeon_port *through, unsigned posters)
+{
+    struct poster each[POSTERS];
+    uint64_t next[POSTERS];
+    pthread_t threads[POSTERS];
+    pid_t executor = service_executor(&service);
+
+    for (unsigned i = 0; i < posters; i++) {
+        each[i] = (struct poster){ .through = through, .id = i };
+        next[i] = 1;
+        assert_int_equal(pthread_create(&threads[i], NULL, post_mine, &each[i]), 0);
+    }
+    for (unsigned n = 0; n < posters * MANY; n++) {
+        struct odeon_delivery delivery;
+
+        assert_int_equal(odeon_port_receive_wait(through, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(delivery.type, number_type);
+        assert_in_range(delivery.correlation >> 32, 0, posters - 1);
+        assert_int_equal(delivery.correlation & UINT32_MAX, next[delivery.correlation >> 32]++);
+        odeon_port_release(through);
+        if (n == MANY / 2)
+            assert_int_equal(kill(executor, SIGKILL), 0);
+    }
+    for (unsigned i = 0; i < posters; i++) {
+        void *result;
+
+        pthread_join(threads[i], &result);
+        assert_ptr_equal(result, &each[i]);
+    }
+}
+
+static void test_one_posts_and_another_receives(void **state)
+{
+    (void)state;
+    post_and_receive(port, 1);
+}
+
+static void test_several_post(void **state)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = RING,
+                                          .delivery_bytes = RING,
+                                          .posters = 2 };
+    struct odeon_port *shared;
+
+    (void)state;
+    assert_int_equal(odeon_port_open(client, &options, &shared), -EINVAL);
+    assert_non_null(strstr(odeon_error_text(), "posters"));
+    options.posters = 1;
+    assert_int_equal(odeon_port_open(client, &options, &shared), 0);
+    post_and_receive(shared, POSTERS);
+    odeon_port_close(shared);
+}
+
 /* ---- a service that is not there yet */
 
 static void *connect_early(void *argument)
@@ -365,6 +443,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fields_are_compared_by_meaning, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ids_to_types, setup, teardown),
         cmocka_unit_test_setup_teardown(test_why_a_port_is_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_posts_and_another_receives, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_several_post, setup, teardown),
         cmocka_unit_test(test_connecting_waits_for_the_service),
     };
 

@@ -4,14 +4,15 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(name ring ring_distrust post_with release arm call connection stats codec texts fields)
+foreach(name ring ring_distrust post_with release arm port_threads call connection stats codec texts
+    fields)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
     target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch
         PkgConfig::CMOCKA m)
     add_test(NAME unit/${name} COMMAND test_${name})
     set_tests_properties(unit/${name} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
-foreach(name ring ring_distrust post_with release arm call connection)
+foreach(name ring ring_distrust post_with release arm port_threads call connection)
     target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/clientlib_fake.c)
 endforeach()
 target_compile_definitions(test_texts PRIVATE

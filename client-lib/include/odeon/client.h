@@ -3,7 +3,10 @@
  *
  * Threads: a `struct odeon_client` may be shared; each of its calls is a blocking round trip on its
  * control connection, one at a time (a mutex), as long as the service takes. A `struct odeon_port`
- * belongs to one thread at a time: open one per thread that posts. fork(): neither survives into a
+ * has one thread that posts and one that receives at a time, which may be the same, and which share
+ * no lock; what does both (odeon_port_call(), odeon_port_arm_room()) wants them to be the same, and
+ * so does closing it. Several threads may post through one that was opened for them (`posters`);
+ * faster is a port for each. fork(): neither survives into a
  * child; calls there return -ECHILD. odeon_client_disconnect() there frees memory and descriptors
  * and tells the service nothing. The client is the process that connected: when that ends, so does
  * the client, and its ports are closed, though a child may hold copies of the connection. So a
@@ -153,7 +156,10 @@ struct odeon_port_options {
     uint64_t delivery_bytes;
     /* enum odeon_port_overflow; a program compiled without it gets DROP_NEWEST */
     uint32_t overflow;
-    uint32_t reserved; /* 0 */
+    /* 1: several threads may post through the port at once: they take turns, behind a lock.
+     * odeon_port_reserve(), odeon_port_commit(), odeon_port_call() and odeon_port_arm_room() are
+     * -ENOTSUP then. 0: one thread posts at a time, and nothing is locked. */
+    uint32_t posters;
 };
 
 /* `options` NULL: defaults. A port takes two mappings of its rings' sizes, twice each in address
@@ -175,29 +181,28 @@ ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
 ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);
 /* How full a port's rings are, and what has gone through them since it was opened. Bytes are those
  * of records: a header of 24, 8 for each of correlation id and time, the payload, filled up to
- * 8. */
+ * 8; what is reserved and not committed is not among them. */
 struct odeon_port_figures {
-    uint32_t struct_size;         /* sizeof, as compiled; the caller's */
-    uint32_t backlog;             /* 1: deliveries wait behind the ring, or did a moment ago */
-    uint64_t submission_bytes;    /* size of the ring */
-    uint64_t submission_used;     /* of it: what the service has not taken yet */
-    uint64_t submission_reserved; /* of that: reserved, and not committed */
-    uint64_t delivery_bytes;      /* size of the ring */
-    uint64_t delivery_waiting;    /* of it: what has not been received yet */
-    uint64_t delivery_held;       /* of it: received, and not released */
-    uint64_t kept_bytes;          /* beside it: what came during calls, and waits */
-    uint64_t awaited;             /* posts with a deadline that have no outcome yet */
-    uint64_t posted_bytes;        /* counts: what has been posted, */
-    uint64_t received_bytes;      /* ... what has been received, late replies included, */
-    uint64_t dropped;             /* ... odeon_port_dropped(), */
-    uint64_t expired;             /* ... deadlines that have passed before their outcome, */
-    uint64_t full;                /* ... posts that found no room and returned so, */
-    uint64_t room_waits;          /* ... sleeps and armings for want of room, */
-    uint64_t delivery_waits;      /* ... sleeps and armings for want of a delivery, */
-    uint64_t doorbells;           /* ... system calls that woke the service for a post */
+    uint32_t struct_size;      /* sizeof, as compiled; the caller's */
+    uint32_t backlog;          /* 1: deliveries wait behind the ring, or did a moment ago */
+    uint64_t submission_bytes; /* size of the ring */
+    uint64_t submission_used;  /* of it: what the service has not taken yet */
+    uint64_t delivery_bytes;   /* size of the ring */
+    uint64_t delivery_waiting; /* of it: what has not been received yet */
+    uint64_t delivery_held;    /* of it: received, and not released */
+    uint64_t kept_bytes;       /* beside it: what came during calls, and waits */
+    uint64_t awaited;          /* posts with a deadline that have no outcome yet */
+    uint64_t posted_bytes;     /* counts: what has been posted, */
+    uint64_t received_bytes;   /* ... what has been received, late replies included, */
+    uint64_t dropped;          /* ... odeon_port_dropped(), */
+    uint64_t expired;          /* ... deadlines that have passed before their outcome, */
+    uint64_t full;             /* ... posts that found no room and returned so, */
+    uint64_t room_waits;       /* ... sleeps and armings for want of room, */
+    uint64_t delivery_waits;   /* ... sleeps and armings for want of a delivery, */
+    uint64_t doorbells;        /* ... system calls that woke the service for a post */
 };
-/* A look into memory, for the port's thread. Where two threads share it, figures of the other's
- * side may be those of a moment ago. 0; -EINVAL: no port, or struct_size is not set. */
+/* A look into memory, for either of the port's threads: figures of the other's side are those of a
+ * moment ago. 0; -EINVAL: no port, or struct_size is not set. */
 ODEON_API int odeon_port_figures(struct odeon_port *port, struct odeon_port_figures *ret_figures);
 /* Becomes readable after odeon_port_arm() when there is something to receive, and when the service
  * closes the port: until odeon_port_arm() has said so. Behind that, and where all of the service
