@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <odeon/codec.h>
+#include <odeon/helper.h>
 #include <odeon/names.h>
 
 #include "tests/system/harness.h"
@@ -211,6 +212,25 @@ int late_ask_urgently(void)
                              ODEON_POST_OPTIONS(.urgent = 1), &reply);
 
     odeon_port_release(late.asking);
+    return r;
+}
+
+static int late_nothing(void *userdata)
+{
+    (void)userdata;
+    return 0;
+}
+
+int late_have_help(void)
+{
+    struct odeon_helper *helper = NULL;
+    int r = odeon_helper_new(&helper);
+
+    if (r == 0)
+        r = odeon_helper_call(helper, late_nothing, NULL, NULL);
+    if (r == 0 && (odeon_helper_fd(helper) < 0 || odeon_helper_dispatch(helper) < 0))
+        r = -EIO;
+    odeon_helper_free(helper);
     return r;
 }
 

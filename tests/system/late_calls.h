@@ -43,5 +43,6 @@ int late_receive_many(void);
 int late_receive_wait(void);
 int late_ask(void);
 int late_ask_urgently(void);
+int late_have_help(void);
 int late_write_and_read(void);
 int late_say_in_words(void);

@@ -6,9 +6,12 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <odeon/helper.h>
 
 #include "client-lib/src/connect.h"
 #include "proto/envelope.h"
@@ -388,6 +391,120 @@ static void test_several_post(void **state)
     odeon_port_close(shared);
 }
 
+/* ---- a loop that makes requests */
+
+struct loop {
+    struct odeon_helper *helper;
+    struct odeon_client *client;
+    struct odeon_port *port;
+    odeon_ref echo;
+    bool done;
+    int failed;
+};
+
+static int loop_connect(void *of)
+{
+    struct loop *l = of;
+
+    return odeon_client_connect(service.socket, "loop", &l->client);
+}
+
+static int loop_spawn(void *of)
+{
+    struct loop *l = of;
+
+    return odeon_actor_spawn(l->client, "probe_echo", NULL, NULL, 0, &l->echo);
+}
+
+static int loop_open(void *of)
+{
+    struct loop *l = of;
+
+    return odeon_port_open(l->client, NULL, &l->port);
+}
+
+static int loop_find(void *of)
+{
+    struct loop *l = of;
+    odeon_ref nobody;
+
+    return odeon_actor_find(l->client, "nobody", &nobody);
+}
+
+static void loop_fail(void *of, int result, const char *text)
+{
+    struct loop *l = of;
+
+    assert_true(strlen(text) > 0);
+    l->failed = result;
+}
+
+static void loop_end(void *of, int result, const char *text)
+{
+    struct loop *l = of;
+
+    assert_int_equal(result, 0);
+    assert_string_equal(text, "");
+    l->done = true;
+}
+
+static void loop_go_on(void *of, int result, const char *text)
+{
+    struct loop *l = of;
+
+    if (result < 0)
+        fail_msg("%s", text);
+    assert_int_equal(odeon_helper_call(l->helper, loop_spawn, NULL, l), 0);
+    assert_int_equal(odeon_helper_call(l->helper, loop_find, loop_fail, l), 0);
+    assert_int_equal(odeon_helper_call(l->helper, loop_open, loop_end, l), 0);
+}
+
+/* odeond stands still; the loop does not. */
+static void test_a_loop_makes_requests(void **state)
+{
+    struct loop l = { .done = false };
+    struct pollfd look = { .events = POLLIN };
+
+    (void)state;
+    assert_int_equal(odeon_helper_new(&l.helper), 0);
+    look.fd = odeon_helper_fd(l.helper);
+    process_stop(service.pid);
+    assert_int_equal(odeon_helper_call(l.helper, loop_connect, loop_go_on, &l), 0);
+    for (unsigned turns = 0; turns < 20; turns++) {
+        assert_int_equal(poll(&look, 1, 5), 0);
+        assert_int_equal(odeon_helper_dispatch(l.helper), 0);
+    }
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    while (!l.done) {
+        assert_int_equal(poll(&look, 1, PATIENCE_MS), 1);
+        assert_true(odeon_helper_dispatch(l.helper) > 0);
+    }
+    assert_int_equal(l.failed, -ENOENT);
+    assert_true(l.echo != ODEON_NOBODY && odeon_port_ref(l.port) != ODEON_NOBODY);
+    odeon_helper_free(l.helper);
+    odeon_client_disconnect(l.client);
+}
+
+/* docs/examples/loops: more ones than a ring has room for come to their sum. */
+static void test_the_examples_of_loops(void **state)
+{
+    static const char *const loops[] = { TEST_LOOPS };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
+        char command[1024], line[64] = "";
+        FILE *loop;
+
+        snprintf(command, sizeof(command), "%s %s %s 200000", loops[i], service.socket,
+                 TEST_COUNTER);
+        loop = popen(command, "r");
+        assert_non_null(loop);
+        assert_non_null(fgets(line, sizeof(line), loop));
+        assert_int_equal(pclose(loop), 0);
+        assert_string_equal(line, "200000\n");
+    }
+}
+
 /* ---- a service that is not there yet */
 
 static void *connect_early(void *argument)
@@ -445,6 +562,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_why_a_port_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_posts_and_another_receives, setup, teardown),
         cmocka_unit_test_setup_teardown(test_several_post, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_loop_makes_requests, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_examples_of_loops, setup, teardown),
         cmocka_unit_test(test_connecting_waits_for_the_service),
     };
 

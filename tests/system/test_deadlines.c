@@ -417,6 +417,11 @@ static const struct row {
     { "odeon_port_call", late_ask, ODEON_CALL_REPLY, ODEON_CALL_EXPIRED },
     { "odeon_port_call_with", late_ask_urgently, ODEON_CALL_REPLY, ODEON_CALL_EXPIRED },
 
+    { "odeon_helper_new", late_have_help, 0, 0 },
+    { "odeon_helper_free", late_have_help, 0, 0 },
+    { "odeon_helper_fd", late_have_help, 0, 0 },
+    { "odeon_helper_call", late_have_help, 0, 0 },
+    { "odeon_helper_dispatch", late_have_help, 0, 0 },
     { "odeon_list_free", free_nothing, 0, 0 },
     { "odeon_result_free", free_nothing, 0, 0 },
     { "odeon_stats_open", look_at_figures, 0, 0 },

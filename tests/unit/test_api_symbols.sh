@@ -20,7 +20,7 @@ result() { # STATUS NAME
 
 # Functions marked ODEON_API, however the lines are broken.
 cat "$include/odeon/client.h" "$include/odeon/admin.h" "$include/odeon/stats.h" \
-    "$include/odeon/codec.h" "$include/odeon/names.h" | grep -v '^#' |
+    "$include/odeon/codec.h" "$include/odeon/names.h" "$include/odeon/helper.h" | grep -v '^#' |
     tr '\n' ' ' |
     grep -o 'ODEON_API [^(;]*(' | sed 's/($//; s/.*[ *]//' | sort -u >"$scratch/declared"
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
@@ -42,7 +42,7 @@ result $? "no call of its own goes by way of the program"
 objdump -p "$library" | grep -q 'SONAME *libodeon\.so\.0$'
 result $? "the soname is libodeon.so.0"
 
-for header in client admin stats codec message names version plugin; do
+for header in client admin stats codec message names version helper plugin; do
     printf '#include <odeon/%s.h>\nextern int nothing_else;\n' "$header" >"$scratch/alone.c"
     # a plugin's macros are for GNU C; the plain layer is what every compiler must take
     flags="-std=c11 -pedantic-errors -Wall -Wextra -Werror"
@@ -57,8 +57,8 @@ for header in client admin stats codec message names version plugin; do
 done
 
 # One manner: odeon_<noun>_<verb>; odeon_strerror() is called as what everybody knows.
-nouns='actor|client|dead_letter|error|executor|layout|list|memory|message|monitor|outcome|payload'
-nouns="$nouns|plugin|port|queue|reason|ref|result|service|stats|text|timer|type"
+nouns='actor|client|dead_letter|error|executor|helper|layout|list|memory|message|monitor|outcome'
+nouns="$nouns|payload|plugin|port|queue|reason|ref|result|service|stats|text|timer|type"
 grep -vE "^odeon_(($nouns)_[a-z_]+|strerror)\$" "$scratch/declared" >&2
 [ $? -eq 1 ]
 result $? "every name begins with its noun"

@@ -59,6 +59,7 @@
  *   -ESHUTDOWN      the service is stopping
  *   -ECONNREFUSED, -ECONNRESET, -EPIPE   no service; the connection, the port is gone
  *   -ECONNABORTED   an administrator has turned this client out
+ *   -ECANCELED      a helper (<odeon/helper.h>) was freed before it came to it
  *   -ECHILD         the client, or port, is that of the parent of this process
  *   -EPROTO, -ENOSYS   the service speaks another protocol, or wrongly; does not know the request
  *   -ENOTSUP, -EOPNOTSUPP      not of a port without a pipe; not of this kind of actor

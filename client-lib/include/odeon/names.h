@@ -172,6 +172,8 @@ ODEON_INLINED_ const char *odeon_error_of_service_(int error)
         return "the port, or the connection, is closed";
     case -ECONNABORTED:
         return "an administrator has turned this client out";
+    case -ECANCELED:
+        return "the helper was freed before it came to this";
     case -ECHILD:
         return "the client, or the port, is that of the parent of this process";
     case -EPROTO:
