@@ -33,6 +33,7 @@ enum {
     ODEON_ACTOR_TYPES_MAX = 1024,
     ODEON_BEHAVIOURS_MAX = 255, /* behaviours of one actor type: the index travels in one byte */
     ODEON_NAMES_MAX = 16384,    /* actors registered by name */
+    ODEON_GROUPS_MAX = 1024,    /* groups that actors have joined, for the life of the segment */
     ODEON_PLUGINS_MAX = 256,
     ODEON_PLUGIN_TYPES_MAX = 256, /* actor types of one plugin */
     ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */

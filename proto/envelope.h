@@ -48,7 +48,8 @@ enum envelope_prefix {
     PREFIX_ACCEPTED = 1 << 2,    /* stamp of its acceptance, and hops since */
     PREFIX_KIND = 1 << 3,        /* what the service says of it: timer, DOWN, no answer, group */
     PREFIX_AFTER = 1 << 4,       /* in a port's ring alone: when it is to be sent */
-    PREFIX_KNOWN = 0x1f,
+    PREFIX_UNTIL = 1 << 5, /* of a publication under way: until which membership (asks/group.h) */
+    PREFIX_KNOWN = 0x3f,
     PREFIX_WORDS_MAX = 8, /* bits */
     /* the others are the service's own */
     PREFIX_CLIENT_MAY_SET = PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_AFTER,
@@ -146,7 +147,7 @@ static inline unsigned envelope_hops(const struct envelope *e)
 /* The word of PREFIX_KIND: {what : 8, timer : 24, of it : 32}; `timer`: of what a periodic one has
  * sent, which (timers.h), else 0. KIND_ANSWER is in no record, but in
  * the context of what answers a question (ENVELOPE_REPLY). */
-enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER, KIND_DOWN };
+enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER, KIND_DOWN, KIND_GROUP };
 #define KIND_TAG UINT64_C(0x00ffffff00000000)
 static inline uint32_t envelope_kind_tag(uint64_t kind)
 {
@@ -156,6 +157,12 @@ static inline uint32_t envelope_kind_tag(uint64_t kind)
 static inline uint64_t envelope_kind_timer(uint64_t missed)
 {
     return (uint64_t)KIND_TIMER << 56 | (missed < UINT32_MAX ? missed : UINT32_MAX);
+}
+
+/* Of a publication under way: the place from which on its group's members are still to get it. */
+static inline uint64_t envelope_kind_group(uint32_t place)
+{
+    return (uint64_t)KIND_GROUP << 56 | place;
 }
 
 /* The word of PREFIX_AFTER: {1: a moment of CLOCK_BOOTTIME, 0: of CLOCK_MONOTONIC : 1, ns : 63}. In

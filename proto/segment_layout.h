@@ -33,8 +33,8 @@
 
 #define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
 /* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers, 7 no questions, 8 no
- * watches. */
-#define SEGMENT_VERSION           9
+ * watches, 9 no groups. */
+#define SEGMENT_VERSION           11
 #define SEGMENT_VERSION_TIMERLESS 6
 #define SEGMENT_VERSION_LAYOUT    2 /* what people call it */
 
@@ -348,8 +348,11 @@ struct segment_timer {
     /* of a watch (engine/timers/watches.h): whose end it waits for, 0: it is none; and enum
      * envelope_reason, REASON_NONE: nobody knows of that end so far */
     actor_ref watched;
-    uint32_t end, reserved_end;
-    uint64_t reserved[2];
+    uint32_t end;
+    /* of a membership (engine/timers/members.h): its place in its group; 0: it is none */
+    uint32_t member_place;
+    actor_ref group;
+    uint64_t reserved;
     /* one that a client has posted: its user, and TIMER_POSTED; 0: an actor has armed it */
     uint64_t posted;
     uint64_t clock; /* enum segment_timer_clock */

@@ -27,7 +27,7 @@
 #include "bounds.h"
 
 #define STATS_MAGIC   UINT64_C(0x6f64656f6e737431) /* "odeonst1" */
-#define STATS_VERSION 3
+#define STATS_VERSION 4
 
 enum stat_index {
 #define STAT(name, doc)       STAT_##name,
@@ -36,7 +36,7 @@ enum stat_index {
     STAT_N
 };
 
-enum { STATS_SLOTS = 96, STATS_STAT_NAME = 40 };
+enum { STATS_SLOTS = 128, STATS_STAT_NAME = 40 };
 static_assert((int)STAT_N <= (int)STATS_SLOTS, "room for counters");
 
 enum { STATS_CONTROL_BLOCK = ODEON_WORKERS_MAX }; /* index */

@@ -113,6 +113,8 @@ static void life_boot(struct odeon_test *world)
     r = engine_recover(world->engine, &report);
     if (r < 0)
         sim_fail("recovery: %s: %s", strerror(-r), report.damage);
+    if ((r = engine_groups_open(world->engine)) < 0)
+        sim_fail("groups: %s", strerror(-r));
     if ((r = plugin_registry_new(world->engine, world->host, false, &world->plugins)) < 0)
         sim_fail("plugins: %s", strerror(-r));
     plugin_registry_set_around(world->plugins, crash_around);

@@ -135,6 +135,7 @@ struct engine_actor_type_info {
     const struct engine_behaviour *behaviours;
     engine_init_fn init;
     engine_fini_fn fini;
+    bool is_group; /* engine_groups_open() alone */
 };
 
 enum { ENGINE_BUILD_ID_MAX = 44, ENGINE_TRACE_MAX = 1024 }; /* of a fault's report */
@@ -321,6 +322,7 @@ struct engine_actor_type_view {
     enum engine_restart restart;
     enum engine_overflow overflow;
     bool loaded, quarantined;
+    bool is_group; /* the service's own, of groups */
     uint64_t live;
 };
 /* A handler of the type has been blamed for a crash. True: by now as often as `limit` (0: never
@@ -366,6 +368,7 @@ struct engine_spawn {
     uint32_t account; /* kept with it; 0: nobody's */
     bool link;        /* it ends with its spawner, an actor */
     bool find;        /* one of this name and type is it, if there is one */
+    bool at_once;     /* it is there before the spawner's commit, and without it; it has a name */
 };
 
 /* Actors, by the control thread. spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC,
@@ -610,6 +613,7 @@ uint32_t engine_timers_count(struct engine *engine);
 /* The first one whose number is at least `timer`; -ENOENT: there is none. */
 struct engine_timer_view {
     actor_ref watched; /* a monitor, which waits for this one's end; 0: it is none */
+    actor_ref group;   /* a membership of the owner's in this group; 0: it is none */
     uint32_t timer;    /* its number */
     uint64_t id, deadline_ns, period_ns;
     bool by_boot_time; /* the deadline is one of CLOCK_BOOTTIME, else of CLOCK_MONOTONIC */
@@ -617,6 +621,18 @@ struct engine_timer_view {
     uint32_t message_type, size;
 };
 int engine_timer_next(struct engine *engine, uint32_t timer, struct engine_timer_view *ret_timer);
+/* Groups: from now on actors can join them. Behind engine_recover(), before other types. 0, or as
+ * engine_actor_type_register. */
+#define ENGINE_GROUP_TYPE "odeon_group"
+int engine_groups_open(struct engine *engine);
+/* The first one from `at` on; -ENOENT: there is none. */
+struct engine_group_view {
+    uint32_t at;
+    actor_ref ref;
+    const char *name; /* for as long as the engine is open */
+    uint32_t members; /* those whose turn goes on are counted */
+};
+int engine_group_next(struct engine *engine, uint32_t at, struct engine_group_view *ret_group);
 /* A type is not run any more: who monitors its actors is told. */
 void engine_type_quarantined(struct engine *engine, uint32_t type);
 
@@ -689,6 +705,18 @@ int engine_ctx_demonitor(struct engine_context *ctx, uint64_t id);
  * correlation id. -ELOOP: it has been passed on ENGINE_HOPS_MAX times; -EPERM: there is none. */
 enum { ENGINE_HOPS_MAX = 64 };
 int engine_ctx_forward(struct engine_context *ctx, actor_ref to, const void *message);
+/* The running actor is a member of the group, which is made at once if there is none of that name.
+ * True with the commit, and until it leaves, ends or begins anew. -EALREADY: it is one; -EAGAIN:
+ * another turn is about to give an actor that name, or as engine_ctx_send_after; -EEXIST: an actor
+ * has the name, which is no group; -EINVAL: no name; -ENOSPC: no room for another group; -ENOSYS:
+ * there are no groups; -EPERM: nobody's turn. */
+int engine_ctx_join(struct engine_context *ctx, const char *group);
+/* 0: no publication that begins behind the commit comes. -ENOENT: no member, or no group. */
+int engine_ctx_leave(struct engine_context *ctx, const char *group);
+/* As engine_ctx_send, to all who are members when the group begins with it. -ENOENT: there is no
+ * such group; -EEXIST: it is no group; -EAGAIN: the group's queue is full. */
+int engine_ctx_publish(struct engine_context *ctx, const char *group, uint32_t type,
+                       const struct engine_pieces *pieces);
 /* As engine_actor_spawn_placed; -ESRCH: no such type. */
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
                      actor_ref *ret_ref);

@@ -45,6 +45,7 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
         .period_ns = durable->period_ns,
         .owner = durable->owner,
         .watched = durable->watched,
+        .group = durable->group,
         .to = message->to,
         .message_type = message->type,
         .size = envelope_payload_size(message),

@@ -48,7 +48,8 @@ int command_timer_list(struct executor *executor, const Odeon__Request *request,
          at <= UINT32_MAX && engine_timer_next(executor->engine, (uint32_t)at, &timer) == 0;
          looks++) {
         Odeon__Timer *row = &storage[body->n_timers];
-        bool wanted = timer.watched == 0 && (owner == 0 || timer.owner == owner);
+        bool wanted =
+            timer.watched == 0 && timer.group == 0 && (owner == 0 || timer.owner == owner);
 
         if (wanted)
             command_timer_row_init(executor, &timer, row);

@@ -335,6 +335,28 @@ static int host_demonitor(struct odeon_context *ctx, uint64_t monitor)
     return engine_ctx_demonitor(host_engine_ctx(ctx), monitor);
 }
 
+static int host_join(struct odeon_context *ctx, const char *group)
+{
+    return group ? engine_ctx_join(host_engine_ctx(ctx), group) : -EINVAL;
+}
+
+static int host_leave(struct odeon_context *ctx, const char *group)
+{
+    return group ? engine_ctx_leave(host_engine_ctx(ctx), group) : -EINVAL;
+}
+
+static int host_publish(struct odeon_context *ctx, const char *group, uint32_t type,
+                        const void *head, size_t head_size, const void *tail, size_t tail_size)
+{
+    const struct engine_pieces pieces = {
+        .head = head, .head_size = head_size, .tail = tail, .tail_size = tail_size
+    };
+
+    if (!group || (head_size > 0 && !head) || (tail_size > 0 && !tail))
+        return -EINVAL;
+    return engine_ctx_publish(host_engine_ctx(ctx), group, type, &pieces);
+}
+
 static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref)
 {
     if (!name || !ret_ref)
@@ -451,6 +473,9 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .forward = host_forward,
         .monitor = host_monitor,
         .demonitor = host_demonitor,
+        .join = host_join,
+        .leave = host_leave,
+        .publish = host_publish,
     };
     r = message_pool_new(n_workers, &host->pool);
     if (r < 0) {

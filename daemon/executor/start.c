@@ -356,6 +356,9 @@ void start_port_done(struct executor *executor)
         start_fail(executor, r == -ESRCH ? -EPROTO : r, text);
         return;
     }
+    r = engine_groups_open(executor->engine);
+    if (r < 0) /* plugins are told so when they join */
+        log_warning("there are no groups: %s", strerror(-r));
     fault_log_recovery(&executor->recovery);
     fault_log_faults(executor->engine, &executor->settings);
     fault_log_suspects(executor->engine);
@@ -392,7 +395,7 @@ static void start_log_types_anew(const struct executor *executor)
     struct engine_actor_type_view view;
 
     for (uint32_t id = 1; engine_actor_type_get(executor->engine, id, &view) == 0; id++)
-        if (view.loaded && view.live > 0 && view.restart == RESTART_INIT)
+        if (view.loaded && view.live > 0 && view.restart == RESTART_INIT && !view.is_group)
             log_notice("%" PRIu64 " actors of type %s begin anew: their states are not kept",
                        view.live, view.name);
 }

@@ -356,6 +356,42 @@ static int on_down_watcher(void *self, const void *message, struct engine_contex
     return ALLOCATION_NODELETE;
 }
 
+struct member {
+    struct member_plan plan;
+    uint64_t last;
+};
+
+static int member_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct member *member = self;
+    (void)ctx;
+    if (size != sizeof(member->plan) || member->last)
+        fail("a member begins with %zu bytes, at %llu", size, (unsigned long long)member->last);
+    memcpy(&member->plan, args, size);
+    return 0;
+}
+
+static int on_item_member(void *self, const void *message, struct engine_context *ctx)
+{
+    struct member *member = self;
+    struct item item = item_take(message, ctx->message_size);
+    if (item.row == member->plan.published) {
+        row_note(member->plan.own, item.number, ctx->redelivered != 0);
+        return ALLOCATION_NODELETE;
+    }
+    row_note(item.row, item.number, ctx->redelivered != 0);
+    member->last = item.number;
+    item.row = member->plan.published;
+    const struct engine_pieces pieces = { .head = &item, .head_size = sizeof(item) };
+    if (member->plan.publishes)
+        must("publish", engine_ctx_publish(ctx, "crowd", item_type, &pieces));
+    else if (item.number % 2)
+        must("join", engine_ctx_join(ctx, "crowd"));
+    else
+        must("leave", engine_ctx_leave(ctx, "crowd"));
+    return ALLOCATION_NODELETE;
+}
+
 /* What is sent to it, it answers with the same number, in the row behind. */
 static int on_item_echo(void *self, const void *message, struct engine_context *ctx)
 {
@@ -461,6 +497,8 @@ static const struct cast_entry {
     [CAST_MORTAL] = { "mortal", 8, NULL, on_item_mortal, OVERFLOW_POLICY_REJECT, RESTART_KEEP },
     [CAST_FRAIL] = { "frail", STATE_BYTES, keep_arguments, on_item_mortal, OVERFLOW_POLICY_REJECT,
                      RESTART_INIT },
+    [CAST_MEMBER] = { "member", sizeof(struct member), member_init, on_item_member,
+                      OVERFLOW_POLICY_REJECT, RESTART_KEEP },
     [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
     [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck, OVERFLOW_POLICY_REJECT,
                      RESTART_INIT },
@@ -470,7 +508,9 @@ void cast_register(struct engine *e)
 {
     must("message type",
          engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
-    for (unsigned i = 0; i < N_CAST; i++) {
+    must("groups", engine_groups_open(e));
+    must("groups", engine_actor_type_find(e, ENGINE_GROUP_TYPE, &cast_type[CAST_GROUP]));
+    for (unsigned i = 0; i < CAST_GROUP; i++) {
         struct engine_behaviour behaviours[] = {
             { item_type, sizeof(struct item), true, cast[i].on_item },
             i == CAST_WATCHER

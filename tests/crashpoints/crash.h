@@ -187,6 +187,8 @@ enum cast_type {
     CAST_WATCHER,
     CAST_MORTAL,
     CAST_FRAIL,
+    CAST_MEMBER,
+    CAST_GROUP, /* the service's own */
     N_CAST
 };
 
@@ -281,6 +283,13 @@ struct watcher_plan {
     uint32_t row, down_row;
 };
 
+/* What a CAST_MEMBER is spawned with. With its three items of `commands` it joins the group, leaves
+ * it, and joins it; or, if it is the publisher, publishes with each an item of `published` and the
+ * same number. What it gets of these it notes in its own row. */
+struct member_plan {
+    uint32_t commands, published, own, publishes;
+};
+
 /* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
 extern _Atomic uint32_t cast_hold, cast_inside;
 bool cast_is_stuck_handler(void *userdata, const void *pc);
@@ -343,7 +352,8 @@ struct scene {
 
 /* each ends with one without a name */
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[],
-    scenes_letters[], scenes_client[], scenes_timers[], scenes_asks[], scenes_monitors[];
+    scenes_letters[], scenes_client[], scenes_timers[], scenes_asks[], scenes_monitors[],
+    scenes_groups[];
 
 /* ---- child.c ---- */
 

@@ -227,6 +227,14 @@ breaks safety quick watch -DWATCH_SLOT
 breaks safety quick watch -DWATCH_STAMP
 breaks safety quick watch -DWATCH_FLUSH
 breaks safety quick watch -DWATCH_NOLOOK
+holds  safety quick group -DK=2
+holds  safety full  group -DK=3
+breaks safety quick group -DGROUP_TWO_FLIPS
+breaks safety quick group -DGROUP_COUNTED
+breaks safety quick group -DGROUP_UNTIL
+breaks safety quick group -DGROUP_PACKED
+breaks safety quick group -DMEMBER_OPEN
+breaks safety quick group -DMEMBER_SEQUENCE
 holds  safety quick suspect
 holds  safety quick suspect -DN=5 -DK=2 -DE=2
 breaks safety quick suspect -DSUS_TWICE

@@ -12,6 +12,7 @@
 
 struct engine;
 struct engine_recovery;
+struct envelope;
 struct outbox_group;
 struct port;
 struct segment_actor;
@@ -40,6 +41,7 @@ void seeded_at_port_later(struct worker *w);
 void seeded_at_letters_kept(struct segment_queue *queue, unsigned active);
 void seeded_at_timer_fires(struct segment_timer *timer, uint64_t next_ns);
 void seeded_at_timer_recovered(struct segment_timer *timer);
+void seeded_at_group_sent(struct worker *w, const struct envelope *envelope);
 void seeded_at_recovery_begins(struct engine *e, struct engine_recovery *report);
 void seeded_at_recovery_flush(struct worker *w);
 

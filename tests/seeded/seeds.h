@@ -51,6 +51,7 @@
     SEED(later_apart, "a timer is there before the record that a client posted is consumed")       \
     SEED(claim_kept, "recovery keeps a claim that no commit stands behind")                        \
     SEED(watch_no_look, "recovery does not look whether who is monitored has ended")               \
+    SEED(group_apart, "a publication is sent on by another flip than its members' messages")       \
     SEED(letters_redo, "recovery does not finish a sweep of the dead letters")                     \
     SEED(urgent_direct, "an urgent record is taken from its port into the ordinary lane")          \
     /* Of the simulator alone: */                                                                  \

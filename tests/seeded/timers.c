@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "daemon/engine/asks/ask.h"
+#include "daemon/engine/commit/commit.h"
 #include "tests/seeded/hooks.h"
 #include "tests/seeded/seeds.h"
 
@@ -47,6 +48,16 @@ void seeded_at_timer_recovered(struct segment_timer *timer)
     if (SEEDED(cancel_gone))
         timer->claim_count = 0;
     crash_order();
+}
+
+/* What the members of one block are sent is committed, and the publication consumed, before it goes
+ * to its group again. */
+void seeded_at_group_sent(struct worker *w, const struct envelope *envelope)
+{
+    uint64_t end =
+        (uint64_t)((const uint8_t *)envelope - w->batch.base) + envelope_record_size(envelope);
+    if (SEEDED(group_apart))
+        commit_flip(w, w->batch.source, end, w->batch.tail, w->outbox.length, 0, 0);
 }
 
 bool seeded_value_ask_taken(int *ret, struct worker *w, uint64_t token)

@@ -146,6 +146,8 @@ static void damage_timers(struct engine_fixture *f)
     DAMAGE(message->prefix, 0, "timer 0: no message");
     DAMAGE(message->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
     DAMAGE(timer->owner, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(timer->group, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(timer->member_place, 1, "timer 0: no message"); /* of no group */
 }
 
 static void damage_tables(struct engine_fixture *f)
@@ -159,7 +161,8 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->header->version, 6, "is of an earlier build of layout 2, which knew less");
     DAMAGE(S->header->version, 7, "is of an earlier build of layout 2, which knew less");
     DAMAGE(S->header->version, 8, "is of an earlier build of layout 2, which knew less");
-    DAMAGE(S->header->version, 10, "newer than this build's");
+    DAMAGE(S->header->version, 9, "is of an earlier build of layout 2, which knew less");
+    DAMAGE(S->header->version, 12, "newer than this build's");
     DAMAGE(S->header->state_stride, 8, "header is damaged");
     DAMAGE(S->header->n_message_types, 3, "3 message types");
     DAMAGE(S->header->n_actor_types, 70000, "70000 actor types");

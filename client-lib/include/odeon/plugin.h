@@ -214,6 +214,26 @@ struct odeon_host {
     /* (ABI 2.3) 0: nothing comes of it, once this behaviour has returned; -ENOENT: it has been
      * sent, or given up before, or never was; -EPERM: another actor's. */
     int (*demonitor)(struct odeon_context *ctx, uint64_t monitor);
+    /* (ABI 2.5) This actor is a member of the group of this name, which is made if there is none:
+     * what is published there comes to it as what is sent comes, from whoever has published. It
+     * joins when the behaviour has returned, and is a member until it leaves, ends, or begins anew;
+     * one whose state is kept stays one. A name is a group's or an actor's. Counts as one of the
+     * actor's timers. -EALREADY: it is one; -EAGAIN: another behaviour is about to give an actor
+     * the name, or as of send_after; -EEXIST: an actor has it; -EINVAL: it is no name; -ENOSPC:
+     * there are 1,024 groups, or there is no room for another actor or name; -EPERM: outside a
+     * behaviour, an init or a fini. */
+    int (*join)(struct odeon_context *ctx, const char *group);
+    /* (ABI 2.5) No publication that the group begins with behind this turn comes; one that has been
+     * begun with may. -ENOENT: it is no member, or there is no such group; -EAGAIN, -EEXIST, -EPERM
+     * as of join. */
+    int (*leave)(struct odeon_context *ctx, const char *group);
+    /* (ABI 2.5) Sends a copy to each who is a member when the group begins with it: this costs the
+     * sender one message, however many they are. A member whose queue is full is left out, unless
+     * its type drops; what has been published before comes before. -ENOENT: there is no such group,
+     * as nobody has ever joined it; -EEXIST: an actor has the name; -EAGAIN: the group's own queue
+     * is at its limit; -ENOBUFS, -EMSGSIZE as of send. */
+    int (*publish)(struct odeon_context *ctx, const char *group, uint32_t type, const void *head,
+                   size_t head_size, const void *tail, size_t tail_size);
 };
 
 /* For sending without a call of the host: where a record for an actor of the same worker goes. What
@@ -349,6 +369,8 @@ struct odeon_plugin {
 #include <odeon/ask_macros.h>
 
 #include <odeon/monitor_macros.h>
+
+#include <odeon/group_macros.h>
 #endif
 
 #ifdef __cplusplus

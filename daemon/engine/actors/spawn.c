@@ -45,7 +45,9 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
     durable->queue = (uint16_t)queue;
     durable->args_size = (uint16_t)spawn->args_size;
     durable->spawn_worker = w->id;
-    durable->spawn_count = w->actors.spawned_count = commit_count(w);
+    w->actors.spawned_count = commit_count(w);
+    /* no count is ever 0: it is there, whatever becomes of this turn */
+    durable->spawn_count = spawn->at_once ? 0 : commit_count(w);
     durable->spawned_by = request->by;
     durable->account = spawn->account;
     spawn_args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, spawn->args,
@@ -56,6 +58,10 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
         r = actor_names_take(e, spawn->name, ref);
         if (r >= 0) {
             durable->name = (uint32_t)r + 1;
+            if (spawn->at_once) /* who finds the name finds it alive */
+                store_release(&e->actors.table[slot].key,
+                              actor_key(generation, queue, request->type,
+                                        actors_kind_at_spawn(e, request->type)));
             store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
             r = 0;
         }

@@ -147,6 +147,7 @@ static struct actor_type *type_new(const struct engine *e,
     type->n_behaviours = info->n_behaviours;
     type->is_brief =
         !info->init && !info->fini && info->state_size == 0 && info->restart != RESTART_KEEP;
+    type->is_group = info->is_group;
     type->listed = listed;
     type->init = info->init;
     type->fini = info->fini;
@@ -237,6 +238,7 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
         .overflow = (enum engine_overflow)load_relaxed(&durable->overflow),
         .loaded = type != NULL,
         .quarantined = load_relaxed(&durable->quarantined) != 0,
+        .is_group = type && type->is_group,
         .live = live_of_type(e, id),
     };
     return 0;

@@ -32,6 +32,7 @@ enum inject_point {
 
     /* Points with a name of their own are one of these. */
     INJECT_actor_ends = INJECT_handler,
+    INJECT_group_sent = INJECT_handler,
     INJECT_letters_kept = INJECT_outbox,
     INJECT_flush_locked = INJECT_lock,
     INJECT_flush_copied = INJECT_copied,

@@ -81,6 +81,27 @@ struct timer_put_off {
     uint32_t *next;                /* by timer */
 };
 
+/* Who is in a group (timers/members.h). */
+struct member_place {
+    actor_ref who;
+    uint64_t sequence;
+    uint32_t timer;  /* the membership + 1; 0: it is nobody's place */
+    bool is_settled; /* no look at the table will find another thing (member_look.h) */
+};
+struct member_group {
+    actor_ref group;
+    struct member_place *places; /* [n_max] */
+    uint32_t n_max, high, n;
+    uint32_t lowest; /* no place below it is nobody's */
+};
+struct members {
+    uint32_t block; /* places of one */
+    uint32_t n_groups;
+    uint16_t *of_slot; /* by a group's slot: which one it is; 0: nobody has joined it */
+    struct member_group of[ODEON_GROUPS_MAX + 1]; /* the first one is nobody's, and stays empty */
+    struct timer_owners joined;                   /* memberships, by who has joined */
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -97,7 +118,7 @@ struct timers {
         cancelled;      /* a queue: of those whose cancel has perhaps not been committed */
     uint64_t bytes;     /* of the messages' places that are taken */
     uint32_t n;         /* armed, those that are being cancelled included */
-    uint32_t n_watches; /* ... of which are watches */
+    uint32_t n_watches; /* ... of which wait for no time: watches and memberships */
     struct timer_owners owners;
     /* Watches (timers/watches.h): those that hang at each slot; slots whose actors have ended, and
      * that have not been given back. */
@@ -109,4 +130,5 @@ struct timers {
     struct watch_mark *marks;   /* by timer */
     struct timer_users users;
     struct timer_put_off put_off;
+    struct members members;
 };

@@ -45,6 +45,7 @@ struct actor_type {
     struct engine_behaviour *listed;
     uint32_t id, version, state_size, n_behaviours;
     enum engine_restart restart;
+    bool is_group; /* what is sent to its actors is for the members (asks/group.h) */
     bool is_brief; /* no init, no fini, no state: nothing is done for its actors but to run them */
     const _Atomic uint32_t *quarantined; /* the segment's word, which outlives the type */
     engine_init_fn init;
@@ -81,6 +82,7 @@ struct retiring {
 
 /* Of the engine. */
 struct type_table {
+    uint32_t group; /* the type of groups, 0: there are none */
     _Atomic(struct actor_type *) known[ODEON_ACTOR_TYPES_MAX];
     /* the same, but for a type that is about to be retired: new actors */
     _Atomic(struct actor_type *) spawnable[ODEON_ACTOR_TYPES_MAX];

@@ -234,6 +234,15 @@ static bool verify_is_of_a_watch(const struct verify *v, const struct segment_ti
            envelope_payload_size(message) == size;
 }
 
+/* What is a membership is nothing else; there are at most as many places as timers. */
+static bool verify_is_of_a_group(const struct verify *v, const struct segment_timer *timer)
+{
+    if (timer->group == 0)
+        return timer->member_place == 0;
+    return timer->member_place < v->segment->n_timers && timer->watched == 0 &&
+           timer->posted == 0 && actor_ref_slot(timer->group) < v->segment->header->actors_max;
+}
+
 /* A timer that lives, and its message. */
 static int verify_check_timer(const struct verify *v, uint32_t i)
 {
@@ -252,7 +261,7 @@ static int verify_check_timer(const struct verify *v, uint32_t i)
         return verify_foreign(v, "timer", i,
                               actor_ref_is_foreign(timer->owner) ? timer->owner : message->to);
     if (size == 0 || !verify_is_of_a_timer(timer, message) || !envelope_prefix_fits(message) ||
-        !verify_is_of_a_watch(v, timer, message) ||
+        !verify_is_of_a_watch(v, timer, message) || !verify_is_of_a_group(v, timer) ||
         actor_ref_slot(message->to) >= s->header->actors_max ||
         actor_ref_slot(timer->owner) >= s->header->actors_max)
         return verify_damaged(v, "timer %u: no message of its can be that", i);

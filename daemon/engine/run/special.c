@@ -6,6 +6,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/asks/ask.h"
+#include "daemon/engine/asks/group.h"
 #include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
@@ -210,6 +211,11 @@ static enum envelope_reason special_receiver_begin(struct worker *w,
 static int special_behave(struct worker *w, const struct envelope *envelope, struct actor *actor,
                           enum envelope_reason *ret_reason)
 {
+    if (unlikely(actors_type_of(w, actor)->is_group)) {
+        if (envelope->type != MESSAGE_TYPE_INIT && !group_publish(w, envelope))
+            *ret_reason = REASON_NOT_ACCEPTED;
+        return ALLOCATION_NODELETE;
+    }
     switch (envelope->type) {
     case MESSAGE_TYPE_INIT:
         return ALLOCATION_NODELETE;

@@ -241,6 +241,16 @@ static __attribute__((noinline)) void turn_loop_leave(struct turn_loop *loop, st
     timers_watched_leave(w, who);
 }
 
+/* What has been sent for a client leaves in its name, and nothing else does (group.G6). */
+static __attribute__((noinline)) void turn_loop_flush_account(struct turn_loop *loop,
+                                                              struct worker *w)
+{
+    turn_loop_publish(loop, w);
+    if (w->outbox.length > 0)
+        turn_loop_flush(loop, w);
+    w->flush.account = 0;
+}
+
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
  * its actor (`actor` NULL). */
 static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, struct worker *w,
@@ -256,6 +266,8 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
                     REASON_FINISHED, cursor);
     w->batch.cursor = cursor;
     turn_loop_resume(loop, w, 1);
+    if (unlikely(w->flush.account))
+        turn_loop_flush_account(loop, w);
     if (unlikely(w->actors.leaving)) {
         turn_loop_leave(loop, w, w->actors.leaving);
         w->actors.leaving = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/timers/members.h"
 #include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timer_stock.h"
 #include "daemon/engine/timers/timers.h"
@@ -100,6 +101,7 @@ int timer_recover_rebuild(struct engine *e)
 {
     struct timers *t = &e->timers;
     uint32_t high = load_relaxed(&e->segment.header->timers_high);
+    t->sequence = load_relaxed(&e->segment.header->boots) << TIMER_SEQUENCE_BOOT; /* members.M3 */
     if (high == 0)
         return 0;
     uint8_t *taken = calloc(t->places[0].n_max, 1);
@@ -109,8 +111,10 @@ int timer_recover_rebuild(struct engine *e)
     for (uint32_t i = 0; i < high; i++) {
         const struct segment_timer *timer = &e->segment.timers[i];
         if (timer_recover_lives(timer)) {
-            if (t->sequence < timer->sequence)
-                t->sequence = timer->sequence;
+            if (!members_recover_room(e, timer)) {
+                free(taken);
+                return -ENOMEM;
+            }
             timers_count_in(e, i, timer_recover_due(e, timer));
         } else if (timer_word_state(load_relaxed(&timer->word)) == TIMER_FREE) {
             timer_stock_put(&t->numbers, i);

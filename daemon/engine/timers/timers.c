@@ -10,6 +10,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/reserve.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/timers/members.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_owners.h"
 #include "daemon/engine/timers/timer_posted.h"
@@ -48,6 +49,8 @@ int timers_open(struct engine *e)
     int r = timer_owners_open(&t->owners, n, e->config.actors_max, t->attached);
     if (r == 0)
         r = watches_open(e);
+    if (r == 0)
+        r = members_open(e);
     if (r < 0 || n == 0)
         return r;
     r = timer_heap_open(&t->heap, n);
@@ -74,6 +77,7 @@ void timers_close(struct engine *e)
         timer_stock_close(&t->places[class]);
     timer_owners_close(&t->owners);
     watches_close(e);
+    members_close(e);
     reserve_free(t->attached, (uint64_t)e->config.actors_max * sizeof(*t->attached));
     t->attached = NULL;
     if (t->fd >= 0)
@@ -146,6 +150,7 @@ bool timers_leave(struct worker *w, actor_ref who)
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->timers.mutex);
     timer_owners_leave(&e->timers.owners, who);
+    timer_owners_leave(&e->timers.members.joined, who);
     bool watched = watches_is_watched(e, who);
     if (!watched)
         watches_leave(w, who);
@@ -168,12 +173,13 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     struct timers *t = &e->timers;
     const struct segment_timer *durable = &e->segment.timers[timer];
     t->n++;
-    t->n_watches += durable->watched != 0;
+    t->n_watches += durable->watched != 0 || durable->group != 0;
     if (timer_posted_is(durable))
         timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
     else
         timer_owners_add(&t->owners, durable->owner, timer);
     watches_hang(e, timer);
+    members_add(e, timer);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
     timer_heap_add(
         timers_heap_of(e, timer),
@@ -198,7 +204,8 @@ void timers_end(struct engine *e, uint32_t timer)
     else
         timer_owners_remove(&t->owners, durable->owner, timer);
     watches_unhang(e, timer);
-    t->n_watches -= durable->watched != 0;
+    members_remove(e, timer);
+    t->n_watches -= durable->watched != 0 || durable->group != 0;
     t->n--;
 }
 
@@ -282,7 +289,8 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     uint32_t generation = timer_word_generation(load_relaxed(&durable->word));
     uint64_t word = timer_word(generation ? generation : 1, TIMER_LIVE);
     uint64_t now_ns = request->clock == TIMER_CLOCK_BOOT ? clock_boot_ns() : clock_now_ns();
-    durable->deadline_ns = request->watched ? WATCH_NEVER_NS : now_ns + request->delay_ns;
+    durable->deadline_ns =
+        request->watched || request->group ? WATCH_NEVER_NS : now_ns + request->delay_ns;
     durable->clock = request->clock;
     durable->period_ns = request->period_ns;
     durable->sequence = ++e->timers.sequence;
@@ -296,6 +304,8 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     durable->boot = load_relaxed(&e->segment.header->boots);
     durable->watched = request->watched;
     durable->end = REASON_NONE;
+    durable->group = request->group;
+    durable->member_place = request->group ? members_place(e, request->group) : 0;
     struct envelope *message = segment_timer_message(&e->segment, durable);
     if (request->fill)
         request->fill(message, w, request, word >> 32 << 32 | timer);
@@ -336,16 +346,19 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
     int r = 0;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(e, TIMER_SETTLES);
-    if (timers_may(e, w, request) && timers_take(e, class, &timer, &place)) {
+    if (request->group)
+        r = members_make_room(e, request->group);
+    if (r == 0 && timers_may(e, w, request) && timers_take(e, class, &timer, &place)) {
         *ret_id = timers_write(w, request, timer, class, place);
         if (request->commit)
             request->commit(w, request);
         timers_set_clock_earlier(e);
-    } else {
+    } else if (r == 0) {
         r = -EAGAIN;
     }
     pthread_mutex_unlock(&e->timers.mutex);
-    stat_add(w, r == 0 ? STAT_timers_armed : STAT_timers_refused, 1);
+    stat_add(w, STAT_timers_armed, r == 0);
+    stat_add(w, STAT_timers_refused, r == -EAGAIN);
     return r;
 }
 
@@ -416,7 +429,7 @@ bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
 static bool timers_is_such(const struct segment *segment, uint64_t id, bool watch)
 {
     const struct segment_timer *timer = &segment->timers[(uint32_t)id];
-    return timers_is_there(segment, id) && (timer->watched != 0) == watch &&
+    return timers_is_there(segment, id) && (timer->watched != 0) == watch && timer->group == 0 &&
            !watches_is_link(segment, timer);
 }
 

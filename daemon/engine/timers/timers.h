@@ -38,6 +38,8 @@
 enum {
     TIMER_SETTLES = 2, /* cancelled ones that each call looks after */
 };
+/* What was armed by a later executor has a greater sequence. */
+#define TIMER_SEQUENCE_BOOT 40
 #define TIMER_DELAY_MAX_NS  ODEON_DELAY_MAX_NS
 #define TIMER_PERIOD_MIN_NS UINT64_C(100000)
 
@@ -65,6 +67,7 @@ struct timer_request {
     uint64_t posted;
     /* ... which consumes the record, before anybody can look at the timer (timer_posted.TP1). */
     void (*commit)(struct worker *w, const struct timer_request *request);
+    actor_ref group; /* A membership of this one (members.h), which is never due; 0: it is none. */
 };
 /* Within a turn. -EMSGSIZE; -ESRCH: no actor can have this reference; -ERANGE: a time that cannot
  * be; -EAGAIN: no room for another one, or not for this actor. */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/asks/group.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/base/points.h"
+#include "daemon/engine/core/budget.h"
+#include "daemon/engine/send/compose.h"
+#include "daemon/engine/send/place.h"
+#include "daemon/engine/timers/member_look.h"
+#include "daemon/engine/timers/timers.h"
+
+enum { GROUP_WORDS_FEW = 8 }; /* which are not worth a call */
+
+int group_join(struct worker *w, actor_ref group)
+{
+    const struct timer_request request = {
+        .to = w->ctx.self,
+        .meta = envelope_meta(MESSAGE_TYPE_INIT, 0, BEHAVIOUR_NONE), /* which it never sends */
+        .group = group,
+    };
+    uint64_t id;
+    pthread_mutex_lock(&w->engine->timers.mutex); /* nobody else changes this actor's own */
+    bool is_member = member_look_find(w->engine, w->ctx.self, group, &id) == 0;
+    pthread_mutex_unlock(&w->engine->timers.mutex);
+    if (is_member)
+        return -EALREADY;
+    int r = timers_arm(w, &request, &id);
+    stat_add(w, STAT_group_joins, r == 0);
+    return r;
+}
+
+int group_leave(struct worker *w, actor_ref group)
+{
+    struct engine *e = w->engine;
+    uint64_t id;
+    pthread_mutex_lock(&e->timers.mutex);
+    timers_settle(e, TIMER_SETTLES);
+    int r = member_look_find(e, w->ctx.self, group, &id);
+    if (r == 0)
+        r = timers_claim(w, id);
+    if (r == 0)
+        member_look_unsettle(e, id);
+    pthread_mutex_unlock(&e->timers.mutex);
+    stat_add(w, STAT_group_leaves, r == 0);
+    return r;
+}
+
+/* The publication, for its group again. */
+static void group_go_on(struct worker *w, const struct envelope *envelope,
+                        const struct member_block *block)
+{
+    const struct actor *group = &w->engine->actors.table[actor_ref_slot(envelope->to)];
+    uint32_t payload = envelope_payload_size(envelope),
+             length = envelope_prefix_bytes(PREFIX_KIND | PREFIX_UNTIL) + payload;
+    struct envelope *out =
+        place_record(w, actor_key_destination(load_relaxed(&group->key)), envelope_size(length));
+    uint64_t *words = envelope_words(out);
+    words[0] = envelope->to;
+    words[1] = envelope->from;
+    words[2] = envelope_meta(envelope->type, length, BEHAVIOUR_NONE) |
+               (uint64_t)(PREFIX_KIND | PREFIX_UNTIL) << 56;
+    words[2 + (length + 7) / 8] = 0; /* padding */
+    envelope_word_put(out, PREFIX_KIND, envelope_kind_group(block->place));
+    envelope_word_put(out, PREFIX_UNTIL, block->until);
+    memcpy(envelope_payload(out), envelope_payload(envelope), payload);
+}
+
+/* What is the same for all of a block, or for one after the other. */
+struct group_record {
+    const struct envelope *publication;
+    uint64_t size;
+    uint32_t payload, n_words; /* bytes; with padding */
+    uint32_t type;             /* of the last one, whose behaviour it was: */
+    uint64_t meta;
+};
+
+/* As a sender knows it that knows its receiver. */
+static inline void group_record_of_type(struct group_record *r, const struct worker *w,
+                                        uint32_t type)
+{
+    uint16_t message = r->publication->type;
+    const struct actor_type *known = load_relaxed(&w->turn.types[type]);
+    r->type = type;
+    r->meta = envelope_meta(message, r->payload,
+                            known && message < ODEON_MESSAGE_TYPES_MAX ? known->index_of[message]
+                                                                       : BEHAVIOUR_NONE);
+}
+
+/* One member's. False: it has none of it, since its queue is full. */
+static inline bool group_send(struct worker *w, struct group_record *r, actor_ref member)
+{
+    uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(member)].key);
+    uint32_t destination = actor_key_destination(key);
+    if (unlikely(actor_key_generation(key) != actor_ref_generation(member)))
+        return true; /* it has ended */
+    if (unlikely(actor_key_type(key) != r->type))
+        group_record_of_type(r, w, actor_key_type(key));
+    if (unlikely(!place_has_room(w, destination, r->size)) &&
+        compose_at_limit(w, member, r->meta, destination, r->size) <= 0)
+        return false;
+    uint64_t *words = envelope_words(place_record(w, destination, r->size));
+    const uint64_t *from = envelope_payload(r->publication);
+    words[0] = member;
+    words[1] = r->publication->from;
+    words[2] = r->meta;
+    if (r->n_words <= GROUP_WORDS_FEW)
+        for (uint32_t i = 0; i < r->n_words; i++)
+            words[3 + i] = from[i];
+    else
+        memcpy(words + 3, from, 8ul * r->n_words);
+    return true;
+}
+
+/* A question would have as many answers as there are members, and what only the service says is for
+ * nobody else to pass on. */
+static bool group_takes(const struct envelope *envelope)
+{
+    return envelope->type >= MESSAGE_TYPE_FIRST_PLAIN && !(envelope->flags & ENVELOPE_REPLY) &&
+           envelope_prefix_fits(envelope) && envelope_correlation(envelope) == 0;
+}
+
+static struct member_block group_block(const struct envelope *envelope)
+{
+    const uint64_t *kind = envelope_word(envelope, PREFIX_KIND),
+                   *until = envelope_word(envelope, PREFIX_UNTIL);
+    struct member_block block = { .place = 0 };
+    if (kind && until && *kind >> 56 == KIND_GROUP) {
+        block.place = (uint32_t)*kind;
+        block.until = *until;
+    }
+    return block;
+}
+
+/* What a client has published counts for its user where it waits (budget.B3): whatever leaves with
+ * the next flush, which follows this turn. */
+static void group_charge(struct worker *w, actor_ref publisher)
+{
+    const struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(publisher);
+    if (likely(!budget_is_accounted(e)) || slot >= ODEON_PORTS_MAX)
+        return;
+    uint64_t key = load_acquire(&e->actors.table[slot].key);
+    if (actor_key_kind(key) == ACTOR_PORT &&
+        actor_key_generation(key) == actor_ref_generation(publisher))
+        w->flush.account = e->ports.table[slot].account;
+}
+
+bool group_publish(struct worker *w, const struct envelope *envelope)
+{
+    if (!group_takes(envelope))
+        return false;
+    struct member_block block = group_block(envelope);
+    uint32_t payload = envelope_payload_size(envelope), missed = 0;
+    struct group_record record = { .publication = envelope,
+                                   .size = envelope_size(payload),
+                                   .payload = payload,
+                                   .n_words = (payload + 7) / 8,
+                                   .type = UINT32_MAX };
+    stat_add(w, STAT_publications, block.until == 0);
+    member_look_at_block(w->engine, envelope->to, &block);
+    for (uint32_t i = 0; i < block.n; i++)
+        missed += !group_send(w, &record, block.refs[i]);
+    group_charge(w, envelope->from);
+    POINT(group_sent, w, envelope);
+    if (block.more)
+        group_go_on(w, envelope, &block); /* group.G5: there is room */
+    stat_add(w, STAT_publications_sent, block.n - missed);
+    stat_add(w, STAT_publications_missed, missed);
+    return true;
+}
