@@ -106,6 +106,8 @@ int ctl_actor_stop(struct ctl *ctl);
 int ctl_queue_list(struct ctl *ctl);
 int ctl_timer_list(struct ctl *ctl);
 int ctl_monitor_list(struct ctl *ctl);
+int ctl_group_list(struct ctl *ctl);
+int ctl_group_show(struct ctl *ctl);
 int ctl_type_release(struct ctl *ctl);
 int ctl_dlq_list(struct ctl *ctl);
 int ctl_dlq_show(struct ctl *ctl);

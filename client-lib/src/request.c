@@ -167,6 +167,8 @@ static bool request_is_repeatable(const Odeon__Request *request)
     case ODEON__REQUEST__BODY_QUEUE_LIST:
     case ODEON__REQUEST__BODY_TIMER_LIST:
     case ODEON__REQUEST__BODY_MONITOR_LIST:
+    case ODEON__REQUEST__BODY_GROUP_LIST:
+    case ODEON__REQUEST__BODY_MEMBER_LIST:
         return true;
     default:
         return false;

@@ -25,6 +25,8 @@ static const struct command {
     { ODEON__REQUEST__BODY_QUEUE_LIST, command_queue_list, false },
     { ODEON__REQUEST__BODY_TIMER_LIST, command_timer_list, false },
     { ODEON__REQUEST__BODY_MONITOR_LIST, command_monitor_list, false },
+    { ODEON__REQUEST__BODY_GROUP_LIST, command_group_list, false },
+    { ODEON__REQUEST__BODY_MEMBER_LIST, command_member_list, false },
     { ODEON__REQUEST__BODY_DEAD_LETTER_LIST, command_dead_letter_list, false },
     { ODEON__REQUEST__BODY_DEAD_LETTER_SHOW, command_dead_letter_show, false },
     { ODEON__REQUEST__BODY_DEAD_LETTER_REPLAY, command_dead_letter_replay, false },

@@ -31,6 +31,10 @@ int command_timer_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
 int command_monitor_list(struct executor *executor, const Odeon__Request *request,
                          struct frame *frame, struct reply *reply);
+int command_group_list(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply);
+int command_member_list(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply);
 int command_actor_list(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply);
 int command_actor_show(struct executor *executor, const Odeon__Request *request,

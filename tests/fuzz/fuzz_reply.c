@@ -175,6 +175,12 @@ static void use_lists(struct odeon_client *client, uint8_t which)
         odeon_list_free(list);
         list = NULL;
         (void)odeon_monitor_list(client, ODEON_NOBODY, 0, 0, &list);
+        odeon_list_free(list);
+        list = NULL;
+        (void)odeon_group_list(client, 0, 0, &list);
+        odeon_list_free(list);
+        list = NULL;
+        (void)odeon_group_member_list(client, ODEON_NOBODY, 0, 0, &list);
         if (odeon_memory_show(client, NULL, &memory) == 0)
             odeon_result_free(memory);
         break;

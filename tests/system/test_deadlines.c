@@ -260,6 +260,22 @@ static int monitor_list(void)
     return list_of(r, list);
 }
 
+static int group_list(void)
+{
+    struct odeon_list *list = NULL;
+    int r = odeon_group_list(late.client, 0, 0, &list);
+
+    return list_of(r, list);
+}
+
+static int member_list(void)
+{
+    struct odeon_list *list = NULL;
+    int r = odeon_group_member_list(late.client, ODEON_NOBODY, 0, 0, &list);
+
+    return list_of(r, list);
+}
+
 static int memory_show(void)
 {
     struct odeon_memory *memory = NULL;
@@ -380,6 +396,8 @@ static const struct row {
     { "odeon_queue_list", queue_list, LATE, LATE },
     { "odeon_timer_list", timer_list, LATE, LATE },
     { "odeon_monitor_list", monitor_list, LATE, LATE },
+    { "odeon_group_list", group_list, LATE, LATE },
+    { "odeon_group_member_list", member_list, LATE, LATE },
     { "odeon_memory_show", memory_show, LATE, LATE },
     { "odeon_dead_letter_list", letter_list, LATE, LATE },
     { "odeon_dead_letter_show", letter_show, LATE, LATE },

@@ -484,6 +484,18 @@ static void test_queue(void **state)
     check_has(out, "4096");
 }
 
+static void test_group(void **state)
+{
+    (void)state;
+    assert_int_equal(run("group|list|--json"), CTL_DONE);
+    check_has(out, "{\"version\":1,\"groups\":[\n{\"ref\":\"1.7.1\",\"name\":\"prices\","
+                   "\"members\":2}");
+    assert_int_equal(run("group|show|1.7.1"), CTL_DONE);
+    assert_int_equal(fake.to, odeon_ref_make(1, 7, 1));
+    check_has(out, "1.8.4");
+    assert_int_equal(run("group|show"), CTL_USAGE);
+}
+
 static void test_monitor(void **state)
 {
     (void)state;
@@ -698,6 +710,7 @@ int main(void)
         TEST(test_actor_others),
         TEST(test_queue),
         TEST(test_monitor),
+        TEST(test_group),
         TEST(test_timer),
         TEST(test_memory),
         TEST(test_dlq),

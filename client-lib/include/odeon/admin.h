@@ -137,6 +137,15 @@ struct odeon_monitor_info {
     odeon_ref watcher, watched; /* who is told, or ends; and whose end that is */
     int link;                   /* it ends the watcher: the option `link` of a spawn */
 };
+/* What actors have joined to get what is published there; posting to it is publishing. */
+struct odeon_group_info {
+    odeon_ref ref;
+    const char *name;
+    uint32_t members;
+};
+struct odeon_group_member_info {
+    odeon_ref member, group;
+};
 /* What memory is for, in bytes of pages that exist. */
 struct odeon_memory_part {
     const char *what; /* "message queues", "outboxes", ... */
@@ -230,6 +239,14 @@ ODEON_API int odeon_timer_list(struct odeon_client *client, odeon_ref owner, uin
 ODEON_API int odeon_monitor_list(struct odeon_client *client, odeon_ref of, uint64_t after,
                                  uint32_t rows,
                                  struct odeon_list **ret); /* struct odeon_monitor_info */
+
+/* Groups, in no order that means anything. */
+ODEON_API int odeon_group_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                               struct odeon_list **ret); /* struct odeon_group_info */
+/* Who is a member of `group`, or of any (ODEON_NOBODY); pages as of odeon_timer_list(). */
+ODEON_API int odeon_group_member_list(struct odeon_client *client, odeon_ref group, uint64_t after,
+                                      uint32_t rows,
+                                      struct odeon_list **ret); /* odeon_group_member_info */
 
 ODEON_API int odeon_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                 struct odeon_list **ret); /* struct odeon_plugin_info */
