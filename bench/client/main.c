@@ -25,8 +25,8 @@ static const char usage_text[] =
     "                        [--pause US] [--timeout SECONDS]\n"
     "NAME: static_send dynamic_send executor pingpong_local "
     "pingpong_cross repeat balance_one balance_multi\n"
-    "      matrix fan_in spawn_stop ask forward timer_arm timer_cancel (inside\n"
-    "      the service)\n"
+    "      matrix fan_in spawn_stop ask forward publish timer_arm timer_cancel\n"
+    "      (inside the service)\n"
     "      post roundtrip wake (from this client)\n";
 
 enum option_code {
@@ -71,15 +71,25 @@ static const struct {
     int (*measure)(struct bench_session *session, const struct bench_options *options,
                    struct bench_figure *ret);
 } benchmarks[] = {
-    { "static_send", bench_measure_driver },    { "dynamic_send", bench_measure_driver },
-    { "executor", bench_measure_driver },       { "pingpong_local", bench_measure_driver },
-    { "pingpong_cross", bench_measure_driver }, { "repeat", bench_measure_driver },
-    { "balance_one", bench_measure_driver },    { "balance_multi", bench_measure_driver },
-    { "matrix", bench_measure_driver },         { "fan_in", bench_measure_driver },
-    { "spawn_stop", bench_measure_driver },     { "ask", bench_measure_driver },
-    { "forward", bench_measure_driver },        { "timer_arm", bench_measure_driver },
-    { "timer_cancel", bench_measure_driver },   { "post", bench_measure_post },
-    { "roundtrip", bench_measure_roundtrip },   { "wake", bench_measure_wake },
+    { "static_send", bench_measure_driver },
+    { "dynamic_send", bench_measure_driver },
+    { "executor", bench_measure_driver },
+    { "pingpong_local", bench_measure_driver },
+    { "pingpong_cross", bench_measure_driver },
+    { "repeat", bench_measure_driver },
+    { "balance_one", bench_measure_driver },
+    { "balance_multi", bench_measure_driver },
+    { "matrix", bench_measure_driver },
+    { "fan_in", bench_measure_driver },
+    { "spawn_stop", bench_measure_driver },
+    { "ask", bench_measure_driver },
+    { "forward", bench_measure_driver },
+    { "timer_arm", bench_measure_driver },
+    { "timer_cancel", bench_measure_driver },
+    { "publish", bench_measure_driver },
+    { "post", bench_measure_post },
+    { "roundtrip", bench_measure_roundtrip },
+    { "wake", bench_measure_wake },
 };
 
 static _Noreturn void main_usage(const char *why, const char *what)
@@ -163,6 +173,10 @@ static void main_print_figure(const struct bench_options *options,
 {
     printf("bench=%s cores=%u ns_per_msg=%.3f messages=%" PRIu64, options->name, session->workers,
            (double)figure->elapsed_ns / (double)figure->messages, figure->messages);
+    if (figure->beside_ns != 0)
+        printf(" loop_ns_per_msg=%.3f ratio=%.3f",
+               (double)figure->beside_ns / (double)figure->messages,
+               (double)figure->elapsed_ns / (double)figure->beside_ns);
     if (figure->p50_ns != 0)
         printf(" p50_ns=%" PRIu64 " p90_ns=%" PRIu64 " p99_ns=%" PRIu64 " max_ns=%" PRIu64,
                figure->p50_ns, figure->p90_ns, figure->p99_ns, figure->max_ns);

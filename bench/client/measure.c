@@ -74,7 +74,9 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     if (result.error != 0)
         return bench_error(BENCH_FAILED, "%s: %.*s (error %" PRId64 ")", options->name,
                            (int)sizeof(result.what), result.what, result.error);
-    *ret = (struct bench_figure){ .elapsed_ns = result.elapsed_ns, .messages = result.messages };
+    *ret = (struct bench_figure){ .elapsed_ns = result.elapsed_ns,
+                                  .beside_ns = result.beside_ns,
+                                  .messages = result.messages };
     return 0;
 }
 

@@ -33,6 +33,7 @@ struct bench_session {
 /* One figure, or an error that has been printed. */
 struct bench_figure {
     uint64_t elapsed_ns, messages;
+    uint64_t beside_ns; /* of as many messages that went another way; 0: there were none */
     uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* 0: not measured */
 };
 

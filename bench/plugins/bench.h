@@ -35,9 +35,10 @@ ODEON_MESSAGE(bench_run, 2, {
     uint32_t workers; /* of the service; filled in by the client */
     uint32_t reserved;
 });
-ODEON_MESSAGE(bench_result, 1, {
+ODEON_MESSAGE(bench_result, 2, {
     uint64_t elapsed_ns;
-    uint64_t messages; /* by the definition */
+    uint64_t messages;  /* by the definition */
+    uint64_t beside_ns; /* of what as many take that go another way, in the same run; 0: nothing */
     /* 0, or a negative errno: the benchmark did not come to its end, or its check failed */
     int64_t error;
     char what[64]; /* what happened then */

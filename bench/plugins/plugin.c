@@ -99,6 +99,8 @@ ODEON_DECLARE_TYPE(bench_front);
 ODEON_DECLARE_TYPE(bench_timer_arm);
 ODEON_DECLARE_TYPE(bench_timer_cancel);
 ODEON_DECLARE_TYPE(bench_filler);
+ODEON_DECLARE_TYPE(bench_publish);
+ODEON_DECLARE_TYPE(bench_listener);
 
 ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_static_actor),
              ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor),
@@ -111,4 +113,5 @@ ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_s
              ODEON_TYPE(bench_mayfly), ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo),
              ODEON_TYPE(bench_sleeper), ODEON_TYPE(bench_ask), ODEON_TYPE(bench_asked),
              ODEON_TYPE(bench_forward), ODEON_TYPE(bench_front), ODEON_TYPE(bench_timer_arm),
-             ODEON_TYPE(bench_timer_cancel), ODEON_TYPE(bench_filler));
+             ODEON_TYPE(bench_timer_cancel), ODEON_TYPE(bench_filler), ODEON_TYPE(bench_publish),
+             ODEON_TYPE(bench_listener));

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # check_bench.sh CLIENT PLUGIN
 # Every benchmark comes to its end, leaves no actor behind, and reports the number of messages of
-# its definition; but for `ask` and `forward`, which need a service's questions.  CLIENT is
-# odeon-bench linked to inproc.c, so no service is needed; the times mean nothing here.
+# its definition; but for `ask`, `forward` and `publish`, which need a service's questions and
+# groups.  CLIENT is odeon-bench linked to inproc.c, so no service is needed; the times mean nothing
+# here.
 set -u
 client=$1
 plugin=$2
