@@ -205,6 +205,11 @@ static int command_actor_send_check(const struct executor *executor,
             send->message);
     if (engine_actor_type_get(executor->engine, actor->type, &type) < 0 || !type.loaded)
         return explain_set(explain, -EHOSTDOWN, "the actor cannot run: its plugin is not loaded");
+    if (type.is_group) { /* what its members accept is for each of them to say */
+        *ret_type = message.id;
+        return command_actor_check_payload(message.name, send->payload.len, message.size,
+                                           message.has_tail != 0, explain);
+    }
     behaviour = command_actor_behaviour_find(executor, &type, send->message);
     if (!behaviour)
         return explain_set(
@@ -268,6 +273,7 @@ int command_actor_stop(struct executor *executor, const Odeon__Request *request,
         [ALLOCATION_FINISHED] = MESSAGE_TYPE_POISON_FINISHED,
     };
     const Odeon__ActorStop *stop = request->actor_stop;
+    struct engine_actor_type_view type;
     struct engine_actor_view actor;
     int r;
 
@@ -282,6 +288,10 @@ int command_actor_stop(struct executor *executor, const Odeon__Request *request,
     if (actor.type == 0)
         return explain_set(&reply->explain, -EOPNOTSUPP,
                            REF_FORMAT " is a client's port, not an actor: its client closes it",
+                           REF_ARGS(stop->ref));
+    if (engine_actor_type_get(executor->engine, actor.type, &type) == 0 && type.is_group)
+        return explain_set(&reply->explain, -EOPNOTSUPP,
+                           REF_FORMAT " is a group, which stays: its members leave it",
                            REF_ARGS(stop->ref));
     r = engine_actor_send(executor->engine, stop->ref, poison[stop->how], NULL, 0);
     return command_actor_send_finish(reply, r, stop->ref);

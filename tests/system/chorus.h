@@ -11,10 +11,7 @@ ODEON_MESSAGE(chorus_begin, 1, {
 });
 ODEON_MESSAGE(chorus_leave, 1, { uint64_t unused; });
 /* Published, numbered from 1 on; with the last one each singer tells what it has had. */
-ODEON_MESSAGE(chorus_song, 1, {
-    uint64_t number, last;
-    uint8_t rest[];
-});
+ODEON_MESSAGE(chorus_song, 1, { uint64_t number, last; });
 /* `wrong` is 0, or the line of chorus.c that found something wrong. */
 ODEON_MESSAGE(chorus_heard, 1, { uint64_t singer, number, wrong; });
 /* Publishes the songs from `first` on, a few each turn, and sends itself the rest. */

@@ -156,9 +156,13 @@ static void test_who_ends_or_leaves(void **state)
     odeon_ref_format(singers[0], ref);
     assert_int_not_equal(ctl(&service, output, sizeof(output), "group show %s", ref), 0);
     assert_non_null(strstr(output, "is no group"));
-    assert_int_equal(odeon_actor_stop(client, group_ref("kept"), ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, group_ref("kept"), ODEON_DELETE), -EOPNOTSUPP);
+    assert_non_null(strstr(odeon_error_text(), "is a group, which stays"));
     sing(group_ref("kept"), 2, 2);
     all_have_heard(1, 2);
+    assert_int_equal(
+        ctl(&service, output, sizeof(output), "actor send kept chorus_song number=3 last=3"), 0);
+    all_have_heard(1, 3);
 }
 
 /* They join again in init, which comes at once. */

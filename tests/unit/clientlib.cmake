@@ -20,6 +20,11 @@ target_compile_definitions(test_texts PRIVATE
 target_sources(test_connection PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/connection_service.c)
 
 if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
+    add_executable(test_world_groups ${CMAKE_CURRENT_LIST_DIR}/test_world_groups.c
+        ${PROJECT_SOURCE_DIR}/tests/system/chorus.c)
+    target_link_libraries(test_world_groups PRIVATE odeon_options odeon-test)
+    add_test(NAME unit/world_groups COMMAND test_world_groups)
+    set_tests_properties(unit/world_groups PROPERTIES LABELS "unit;cpu-600")
     find_program(CXX_FOR_HEADERS NAMES g++ clang++)
     add_test(NAME unit/api_symbols
         COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_symbols.sh ${PROJECT_SOURCE_DIR}
