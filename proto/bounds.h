@@ -32,6 +32,8 @@ enum {
     ODEON_MESSAGE_TYPES_MAX = 4096,
     ODEON_ACTOR_TYPES_MAX = 1024,
     ODEON_BEHAVIOURS_MAX = 255, /* behaviours of one actor type: the index travels in one byte */
+    ODEON_PHASES_MAX = 1024,    /* sets of behaviours of all actor types that have several */
+    ODEON_TYPE_PHASES_MAX = 32, /* ... of one of them, but for the first one */
     ODEON_NAMES_MAX = 16384,    /* actors registered by name */
     ODEON_GROUPS_MAX = 1024,    /* groups that actors have joined, for the life of the segment */
     ODEON_PLUGINS_MAX = 256,

@@ -33,7 +33,7 @@
 
 #define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
 /* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers, 7 no questions, 8 no
- * watches, 9 no groups. */
+ * watches, 9 no groups and phases. */
 #define SEGMENT_VERSION           11
 #define SEGMENT_VERSION_TIMERLESS 6
 #define SEGMENT_VERSION_LAYOUT    2 /* what people call it */
@@ -68,14 +68,14 @@ struct segment_header {
     uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset,
         actor_types_offset, names_offset, ports_offset;
     uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset, states_offset,
-        undos_offset, timer_messages_offset;
+        undos_offset, timer_messages_offset, phases_offset;
     struct segment_tables coming;
     _Atomic uint64_t boots;
     _Atomic uint32_t clean; /* 1: stopped in order, nothing is attached */
     _Atomic uint32_t n_message_types, n_actor_types;
     _Atomic uint32_t slots_high;  /* no slot from here on was ever used; raised before one is */
     _Atomic uint32_t timers_high; /* the same of timers */
-    uint32_t reserved;
+    _Atomic uint32_t n_phases;
     /* what actors keep of a question that they answer later is signed with it; made once */
     uint64_t answer_key[2];
 };
@@ -302,11 +302,12 @@ struct segment_actor {
     actor_ref spawned_by;
     uint32_t name;    /* index + 1 */
     uint32_t account; /* user + 1 of the client that asked for it, 0: an actor did */
-    /* From here on all 0 until there are builds that know what they are for. */
-    actor_ref parent;     /* who is told when it ends, and may begin it anew */
-    uint32_t incarnation; /* how often it has begun anew in this slot, under this reference */
-    /* first entries of its lists, index + 1 into tables of segment_tables */
-    uint32_t timers, watchers, memberships;
+    /* Its phase (engine/actors/phases.h): {generation : 32, the set of behaviours : 16, that before
+     * : 16}, numbers in the table of phases, 0: the type's first one; of another generation: the
+     * first one, too. While that worker still has this count, the one before. */
+    _Atomic uint64_t phase, phase_count;
+    _Atomic uint32_t phase_worker;
+    uint32_t reserved; /* 0 */
 };
 static_assert(sizeof(struct segment_actor) == 64, "actor slot");
 
@@ -377,6 +378,13 @@ struct segment_actor_type {
     uint64_t crashes_since_ns;
     uint32_t crashes;
     _Atomic uint32_t quarantined; /* 1: not run; control thread, read by workers */
+    uint32_t first_phase;         /* what set 0 is called, as a phase; 0: "initial" */
+    uint32_t reserved;
+};
+/* A set of behaviours of an actor type, by name: entries from 1 on, for the segment's life. */
+struct segment_phase {
+    uint32_t type, reserved;
+    char name[ODEON_NAME_MAX + 1];
 };
 struct segment_name {
     _Atomic uint64_t ref; /* 0: never used; of an ended actor: free for another */
@@ -402,7 +410,7 @@ enum { SEGMENT_PAGE_LEAST = 4096, SEGMENT_PAGE_MOST = 65536 };
      sizeof(struct segment_queue) << 8 ^ sizeof(struct segment_worker) << 16 ^                     \
      sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                      \
      sizeof(struct segment_name) << 40 ^ sizeof(struct segment_timer) << 20 ^                      \
-     sizeof(struct segment_undo) << 44 ^                                                           \
+     sizeof(struct segment_undo) << 44 ^ sizeof(struct segment_phase) << 12 ^                      \
      (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)
 
 static inline uint64_t segment_layout_hash(uint64_t page_bytes)

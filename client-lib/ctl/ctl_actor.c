@@ -97,6 +97,7 @@ int ctl_actor_show(struct ctl *ctl)
     properties_add(&p, "Bytes in that queue", "queue_bytes", CELL_NUMBER(d->queue_bytes));
     properties_add(&p, "Worker", "worker", actor_number(d->actor.worker));
     properties_add(&p, "Spawned by", "spawned_by", CELL_REF(d->actor.spawned_by));
+    properties_add(&p, "Phase", "phase", CELL_TEXT(d->phase));
     properties_add(&p, "State size", "state_size", CELL_NUMBER(d->state_size));
     properties_add(&p, "Accepts", "accepts", CELL_LIST(d->accepts, d->n_accepts));
     odeon_result_free(d);

@@ -147,6 +147,7 @@ static int actor_fill_detail(const struct admin_call *call, void *result, const 
     detail->state_size = from->state_size;
     detail->queue_bytes = from->queue_bytes;
     detail->actor = actor_copy(detail, from->actor);
+    detail->phase = arena_string(detail, from->phase);
     detail->accepts =
         admin_copy_strings(detail, from->accepts, from->n_accepts, &detail->n_accepts);
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client-lib/test/crash.h"
 
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/core.h"
 
@@ -74,7 +75,8 @@ int crash_around(void *self, const void *message, struct engine_context *context
     const struct engine *engine = crash_world->engine;
     uint64_t key = load_relaxed(&engine->actors.table[actor_ref_slot(context->self)].key);
     odeon_behaviour_fn run = plugin_registry_find_behaviour(
-        crash_world->plugins, actor_key_type(key), context->message_type);
+        crash_world->plugins, segment_type_of_key(&engine->segment, actor_key_type(key)),
+        phases_name(engine, key), context->message_type);
     bool here = crash_is_here(context);
     int result;
 

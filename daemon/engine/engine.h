@@ -99,6 +99,12 @@ struct engine_behaviour {
     engine_behaviour_fn run;
 };
 
+/* A named set of functions for the messages of a type, in the order of its behaviours. */
+struct engine_behaviour_set {
+    const char *name;
+    const engine_behaviour_fn *run;
+};
+
 /* What becomes of an actor when the executor has died.
  * INIT  zeroed state, init again with the spawn arguments
  * STOP  it has ended
@@ -133,6 +139,11 @@ struct engine_actor_type_info {
     enum engine_overflow overflow;
     uint32_t n_behaviours;
     const struct engine_behaviour *behaviours;
+    const char *phase; /* what these are called as a set; NULL, "": "initial" */
+    /* further ones, of other names, with a function for each of these; at most
+     * ODEON_TYPE_PHASES_MAX */
+    uint32_t n_others;
+    const struct engine_behaviour_set *others;
     engine_init_fn init;
     engine_fini_fn fini;
     bool is_group; /* engine_groups_open() alone */
@@ -300,7 +311,8 @@ int engine_message_type_get(struct engine *engine, uint16_t id,
 
 /* Actor types. -EEXIST: a type of this name is loaded already; -ENOSPC; -E2BIG: a state to be kept
  * that is larger than durable_bytes; -EBADMSG: actors of this name live whose kept state has
- * another size, or is not to be kept any more. The id is the same over restarts. */
+ * another size, or is not to be kept any more; -ENOENT: ... that are in a phase which it does not
+ * have. The id is the same over restarts. */
 int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info,
                                uint32_t *ret_id);
 /* Makes the type unavailable; when every worker has passed a quiescent point its code can go. Asked
@@ -387,6 +399,7 @@ struct engine_actor_view {
     uint32_t queue, worker;
     const char *name;  /* "" */
     const char *state; /* "live", "new" (init has not run yet), "port" */
+    const char *phase; /* "": its type has one set of behaviours, without a name */
     uint64_t queue_bytes;
     uint32_t account;
 };
@@ -697,6 +710,8 @@ int engine_ctx_ask_cancel(struct engine_context *ctx, uint64_t token);
 /* When `ref` ends, MESSAGE_TYPE_DOWN says so, once, behind all that it has sent. *ret_id, never 0,
  * is in it. -EOPNOTSUPP: this actor does not accept that; -ESRCH; -EAGAIN, -EPERM as
  * engine_ctx_send_after. */
+/* For the messages behind this one, with its commit; phases.h. */
+int engine_ctx_become(struct engine_context *ctx, const char *name);
 int engine_ctx_monitor(struct engine_context *ctx, actor_ref ref, uint64_t *ret_id);
 /* 0: nothing comes of it, once this behaviour has returned; -ENOENT: it has been sent, or was given
  * up, or there is no such one; -EPERM: another actor's. */

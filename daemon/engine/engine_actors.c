@@ -7,6 +7,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/commit/commit.h"
@@ -98,6 +99,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         .state = kind == ACTOR_PORT ? "port"
                  : is_new           ? "new"
                                     : "live",
+        .phase = kind == ACTOR_PORT ? "" : phases_name(e, key),
         .queue_bytes = queue_backlog_bytes(&e->segment.queues[queue]),
         .account = kind == ACTOR_PORT ? 0 : durable->account,
     };

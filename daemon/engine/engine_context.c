@@ -11,6 +11,7 @@
 
 #include "daemon/engine/actors/actor_names.h"
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/asks/link.h"
 #include "daemon/engine/commit/outbox.h"
@@ -286,7 +287,7 @@ static int engine_context_find(struct worker *w, uint32_t type, const char *name
     uint64_t key = load_relaxed(&w->engine->actors.table[actor_ref_slot(ref)].key);
     if (actor_key_generation(key) != actor_ref_generation(ref))
         return -EAGAIN; /* it has ended since */
-    if (actor_key_type(key) != type)
+    if (segment_type_of_key(&w->engine->segment, actor_key_type(key)) != type)
         return -EEXIST;
     *ret_ref = ref;
     return 0;
@@ -306,6 +307,11 @@ int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct eng
                     : spawn_actor(w, type, ctx->self, spawn, ret_ref);
     /* somebody has taken the name since */
     return r == -EEXIST && spawn->find ? -EAGAIN : r;
+}
+
+int engine_ctx_become(struct engine_context *ctx, const char *name)
+{
+    return phases_become(worker_of_context(ctx), name);
 }
 
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/commit/pair.h"
@@ -211,13 +212,8 @@ struct engine *engine_close(struct engine *e)
     for (uint32_t id = 0; e->workers && id < e->segment.n_ids; id++)
         worker_free(e->workers[id]);
     state_stock_fini(&e->actors.stock);
-    for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++) {
-        struct actor_type *type = load_relaxed(&e->types.known[id]);
-        if (type) {
-            free(type->listed);
-            free(type);
-        }
-    }
+    for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++)
+        phases_free(load_relaxed(&e->types.known[id]));
     timer_put_off_close(e);
     timers_close(e);
     stall_close(e);

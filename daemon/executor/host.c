@@ -335,6 +335,11 @@ static int host_demonitor(struct odeon_context *ctx, uint64_t monitor)
     return engine_ctx_demonitor(host_engine_ctx(ctx), monitor);
 }
 
+static int host_become(struct odeon_context *ctx, const char *name)
+{
+    return name ? engine_ctx_become(host_engine_ctx(ctx), name) : -EINVAL;
+}
+
 static int host_join(struct odeon_context *ctx, const char *group)
 {
     return group ? engine_ctx_join(host_engine_ctx(ctx), group) : -EINVAL;
@@ -473,6 +478,7 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .forward = host_forward,
         .monitor = host_monitor,
         .demonitor = host_demonitor,
+        .become = host_become,
         .join = host_join,
         .leave = host_leave,
         .publish = host_publish,

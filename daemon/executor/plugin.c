@@ -25,6 +25,7 @@ struct plugin_type {
     uint32_t id; /* the engine's, 0: not registered */
     struct engine_actor_type_info info;
     struct engine_behaviour *behaviours;
+    struct engine_behaviour_set *phases; /* with their functions behind them */
 };
 
 struct plugin {
@@ -99,6 +100,14 @@ static bool plugin_is_in_engine(const struct plugin *plugin, struct engine *engi
     return false;
 }
 
+static void plugin_type_free(struct plugin_type *type)
+{
+    for (uint32_t i = 0; type->phases && i < type->info.n_others; i++)
+        free((void *)type->phases[i].run);
+    free(type->phases);
+    free(type->behaviours);
+}
+
 static struct plugin *plugin_free(struct plugin *plugin, struct engine *engine)
 {
     if (!plugin)
@@ -107,7 +116,7 @@ static struct plugin *plugin_free(struct plugin *plugin, struct engine *engine)
     if (plugin->initialised && plugin->descriptor->fini)
         plugin->descriptor->fini();
     for (unsigned i = 0; i < plugin->n_types; i++)
-        free(plugin->types[i].behaviours);
+        plugin_type_free(&plugin->types[i]);
     free(plugin->types);
     plugin_unmap(plugin);
     free(plugin);
@@ -268,6 +277,32 @@ static int plugin_intern_messages(struct engine *engine, const struct odeon_plug
     return 0;
 }
 
+/* The sets of behaviours beside the first one. */
+static int plugin_type_init_phases(struct plugin_type *type, const struct odeon_actor_type *t,
+                                   engine_behaviour_fn around)
+{
+    uint32_t n = plugin_descriptor_count_phases(t);
+
+    type->phases = calloc(n + 1, sizeof(*type->phases));
+    if (!type->phases)
+        return -ENOMEM;
+    type->info.others = type->phases;
+    for (type->info.n_others = 0; type->info.n_others < n; type->info.n_others++) {
+        const struct odeon_behaviour_set *set = t->phases[type->info.n_others];
+        engine_behaviour_fn *run = calloc(t->n_behaviours + 1, sizeof(*run));
+
+        if (!run)
+            return -ENOMEM;
+        for (uint32_t i = 0; i < t->n_behaviours; i++)
+            run[i] = around
+                         ? around
+                         : host_adapt_behaviour(plugin_descriptor_get_behaviour_in(t, set, i)->run);
+        type->phases[type->info.n_others] =
+            (struct engine_behaviour_set){ .name = set->name, .run = run };
+    }
+    return 0;
+}
+
 static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin *d,
                             const struct odeon_actor_type *t, engine_behaviour_fn around)
 {
@@ -294,10 +329,11 @@ static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin 
         .overflow = (enum engine_overflow)t->overflow,
         .n_behaviours = t->n_behaviours,
         .behaviours = type->behaviours,
+        .phase = plugin_descriptor_first_phase(t),
         .init = host_adapt_init(t->init),
         .fini = host_adapt_fini(t->fini),
     };
-    return 0;
+    return plugin_type_init_phases(type, t, around);
 }
 
 static int plugin_translate_types(struct plugin *plugin, engine_behaviour_fn around)
@@ -311,8 +347,10 @@ static int plugin_translate_types(struct plugin *plugin, engine_behaviour_fn aro
         int r =
             plugin_type_init(&plugin->types[plugin->n_types], d, d->types[plugin->n_types], around);
 
-        if (r < 0)
+        if (r < 0) {
+            plugin_type_free(&plugin->types[plugin->n_types]);
             return r;
+        }
     }
     return 0;
 }
@@ -321,9 +359,12 @@ static const char *plugin_register_error(int error)
 {
     switch (error) {
     case -ENOSPC:
-        return "the table of actor types is full";
+        return "the table of actor types, or that of their phases, is full";
     case -E2BIG:
         return "its state is to be kept over crashes and is larger than the setting durable-bytes";
+    case -ENOENT:
+        return "actors of it live in a phase that it does not have (give it behaviours of that "
+               "name, or stop them first: 'actor list' says which phase each is in)";
     case -EBADMSG:
         return "actors of it live whose kept state has another size (stop them first, or give the "
                "new type another name)";
@@ -665,8 +706,19 @@ void plugin_registry_set_around(struct plugin_registry *registry, engine_behavio
     registry->around = around;
 }
 
+/* Of the set that is called so. */
+static odeon_behaviour_fn plugin_find_behaviour_in(const struct odeon_actor_type *t,
+                                                   const char *phase, uint32_t index)
+{
+    for (uint32_t i = 0; i < plugin_descriptor_count_phases(t); i++)
+        if (strcmp(t->phases[i]->name, phase) == 0)
+            return plugin_descriptor_get_behaviour_in(t, t->phases[i], index)->run;
+    return plugin_descriptor_get_behaviour(t, index)->run;
+}
+
 odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *registry,
-                                                  uint32_t type, uint32_t message)
+                                                  uint32_t type, const char *phase,
+                                                  uint32_t message)
 {
     for (unsigned i = 0; i < registry->n; i++)
         for (unsigned j = 0; j < registry->plugins[i]->n_types; j++) {
@@ -674,9 +726,8 @@ odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *
 
             for (uint32_t k = 0; t->id == type && k < t->info.n_behaviours; k++)
                 if (t->behaviours[k].message_type == message)
-                    return plugin_descriptor_get_behaviour(
-                               registry->plugins[i]->descriptor->types[j], k)
-                        ->run;
+                    return plugin_find_behaviour_in(registry->plugins[i]->descriptor->types[j],
+                                                    phase, k);
         }
     return NULL;
 }

@@ -58,9 +58,10 @@ const struct plugin *plugin_registry_get(const struct plugin_registry *registry,
 struct plugin_registry *plugin_registry_drop(struct plugin_registry *registry, bool ended);
 /* What the engine is to call in place of each behaviour, from the next load on; ... */
 void plugin_registry_set_around(struct plugin_registry *registry, engine_behaviour_fn around);
-/* ... and the behaviour that was meant, by the engine's ids; NULL: there is none. */
+/* ... and the behaviour that was meant, by the engine's ids, in a phase; NULL: there is none. */
 odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *registry,
-                                                  uint32_t type, uint32_t message);
+                                                  uint32_t type, const char *phase,
+                                                  uint32_t message);
 
 /* The plugin whose code the loader knows by this name; NULL: none. */
 const char *plugin_registry_name_of(const struct plugin_registry *registry,

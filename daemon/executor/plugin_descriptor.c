@@ -110,6 +110,25 @@ const struct odeon_behaviour *plugin_descriptor_get_behaviour(const struct odeon
                                             (size_t)index * type->behaviour_size);
 }
 
+uint32_t plugin_descriptor_count_phases(const struct odeon_actor_type *type)
+{
+    return type->struct_size < offsetof(struct odeon_actor_type, reserved_phases) ? 0
+                                                                                  : type->n_phases;
+}
+
+const struct odeon_behaviour *
+plugin_descriptor_get_behaviour_in(const struct odeon_actor_type *type,
+                                   const struct odeon_behaviour_set *phase, uint32_t index)
+{
+    return (const struct odeon_behaviour *)((const uint8_t *)phase->behaviours +
+                                            (size_t)index * type->behaviour_size);
+}
+
+const char *plugin_descriptor_first_phase(const struct odeon_actor_type *type)
+{
+    return type->behaviours_name && type->behaviours_name[0] ? type->behaviours_name : "initial";
+}
+
 /* What the description comes to, against the size that the compiler saw. Who fills arguments by
  * name writes where the description says. */
 static int plugin_descriptor_check_args_layout(const struct odeon_actor_type *t, const char *plugin,
@@ -238,14 +257,93 @@ static int plugin_descriptor_check_behaviours(const struct odeon_actor_type *t, 
     return 0;
 }
 
+/* What a type lacks of them is 0: ABI 2.3 ended before them. */
+static size_t plugin_descriptor_type_known(const struct odeon_actor_type *t)
+{
+    return t->struct_size < offsetof(struct odeon_actor_type, reserved_phases)
+               ? offsetof(struct odeon_actor_type, phases)
+               : offsetof(struct odeon_actor_type, reserved_phases);
+}
+
+static bool plugin_descriptor_is_same_message(const struct odeon_message_type *a,
+                                              const struct odeon_message_type *b)
+{
+    return a == b || (a && strcmp(a->name, b->name) == 0 && a->version == b->version);
+}
+
+/* Its behaviours are those of the type, in their order, with functions of their own. */
+static int plugin_descriptor_check_phase(const struct odeon_actor_type *t, uint32_t i,
+                                         const char *plugin, struct explain *explain)
+{
+    const struct odeon_behaviour_set *set = t->phases[i];
+
+    if (!set)
+        return explain_set(explain, -EINVAL, "plugin %s: actor type %s: phase %u is missing",
+                           plugin, t->name, i);
+    if (plugin_descriptor_check_size(plugin, "a phase's struct_size", set, set->struct_size,
+                                     offsetof(struct odeon_behaviour_set, reserved), sizeof(*set),
+                                     explain) < 0)
+        return -EINVAL;
+    if (!name_is_good(set->name))
+        return plugin_descriptor_refuse_name("a phase", set->name, explain);
+    if (set->n_behaviours != t->n_behaviours || (set->n_behaviours > 0 && !set->behaviours))
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: phase %s has %u behaviours, the type has %u: "
+                           "each phase needs one for each message",
+                           plugin, t->name, set->name, set->behaviours ? set->n_behaviours : 0,
+                           t->n_behaviours);
+    for (uint32_t j = 0; j < t->n_behaviours; j++) {
+        const struct odeon_behaviour *b = plugin_descriptor_get_behaviour_in(t, set, j);
+
+        if (!plugin_descriptor_is_same_message(b->message,
+                                               plugin_descriptor_get_behaviour(t, j)->message) ||
+            !b->run)
+            return explain_set(explain, -EINVAL,
+                               "plugin %s: actor type %s: phase %s has no function for message %s "
+                               "as behaviour %u",
+                               plugin, t->name, set->name,
+                               plugin_descriptor_get_behaviour(t, j)->message->name, j);
+    }
+    for (uint32_t j = 0; j < i; j++)
+        if (strcmp(t->phases[j]->name, set->name) == 0)
+            return explain_set(explain, -EINVAL, "plugin %s: actor type %s has two phases named %s",
+                               plugin, t->name, set->name);
+    return strcmp(plugin_descriptor_first_phase(t), set->name) == 0
+               ? explain_set(explain, -EINVAL,
+                             "plugin %s: actor type %s: its first behaviours are named %s, and so "
+                             "is a phase",
+                             plugin, t->name, set->name)
+               : 0;
+}
+
+static int plugin_descriptor_check_phases(const struct odeon_actor_type *t, const char *plugin,
+                                          struct explain *explain)
+{
+    uint32_t n = plugin_descriptor_count_phases(t);
+
+    if (n > ODEON_TYPE_PHASES_MAX)
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s has %u phases: at most %d are allowed", plugin,
+                           t->name, n, ODEON_TYPE_PHASES_MAX);
+    if (n > 0 && !t->phases)
+        return explain_set(explain, -EINVAL, "plugin %s: actor type %s has %u phases at no address",
+                           plugin, t->name, n);
+    for (uint32_t i = 0; i < n; i++) {
+        int r = plugin_descriptor_check_phase(t, i, plugin, explain);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int plugin_descriptor_check_type(const struct odeon_actor_type *t, const char *plugin,
                                         struct explain *explain)
 {
     int r;
 
     if (plugin_descriptor_check_size(plugin, "an actor type's struct_size", t, t->struct_size,
-                                     offsetof(struct odeon_actor_type, reserved), sizeof(*t),
-                                     explain) < 0)
+                                     plugin_descriptor_type_known(t), sizeof(*t), explain) < 0)
         return -EINVAL;
     if (!name_is_good(t->name))
         return plugin_descriptor_refuse_name("an actor type", t->name, explain);
@@ -280,7 +378,8 @@ static int plugin_descriptor_check_type(const struct odeon_actor_type *t, const 
         return r;
     if (t->behaviours_name && t->behaviours_name[0] && !name_is_good(t->behaviours_name))
         return plugin_descriptor_refuse_name("a set of behaviours", t->behaviours_name, explain);
-    return plugin_descriptor_check_behaviours(t, plugin, explain);
+    r = plugin_descriptor_check_behaviours(t, plugin, explain);
+    return r < 0 ? r : plugin_descriptor_check_phases(t, plugin, explain);
 }
 
 static int plugin_descriptor_check_types(const struct odeon_plugin *d, struct explain *explain)

@@ -22,5 +22,11 @@ struct odeon_message_type *plugin_descriptor_get_message(const struct odeon_plug
 /* A behaviour, by index below n_behaviours: in steps of the plugin's own behaviour_size. */
 const struct odeon_behaviour *plugin_descriptor_get_behaviour(const struct odeon_actor_type *type,
                                                               uint32_t index);
+/* The sets of behaviours beside the first one, and a behaviour of one; the first one's name. */
+uint32_t plugin_descriptor_count_phases(const struct odeon_actor_type *type);
+const struct odeon_behaviour *
+plugin_descriptor_get_behaviour_in(const struct odeon_actor_type *type,
+                                   const struct odeon_behaviour_set *phase, uint32_t index);
+const char *plugin_descriptor_first_phase(const struct odeon_actor_type *type);
 /* Bytes that every message of the type has at least: the struct up to its tail. */
 uint32_t message_type_least_size(const struct odeon_message_type *type);

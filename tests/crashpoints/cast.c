@@ -392,6 +392,34 @@ static int on_item_member(void *self, const void *message, struct engine_context
     return ALLOCATION_NODELETE;
 }
 
+/* Which item it is tells which phase it has to be in; every third one becomes that of the next one
+ * by way of this one's. */
+static int moody(struct kept *kept, const void *message, struct engine_context *ctx, bool cross)
+{
+    static const char *const phases[] = { "calm", "cross" };
+    struct item item = item_note(message, ctx);
+    if (kept->last != item.number - 1 || cross == item.number % 2)
+        fail("row %u: number %u comes in phase %s, behind %llu", item.row, item.number,
+             phases[cross], (unsigned long long)kept->last);
+    kept->last = item.number;
+    must("become", engine_ctx_become(ctx, phases[!cross]));
+    if (item.number % 3 == 0) {
+        must("become", engine_ctx_become(ctx, phases[cross]));
+        must("become", engine_ctx_become(ctx, phases[!cross]));
+    }
+    return ALLOCATION_NODELETE;
+}
+
+static int on_item_calm(void *self, const void *message, struct engine_context *ctx)
+{
+    return moody(self, message, ctx, false);
+}
+
+static int on_item_cross(void *self, const void *message, struct engine_context *ctx)
+{
+    return moody(self, message, ctx, true);
+}
+
 /* What is sent to it, it answers with the same number, in the row behind. */
 static int on_item_echo(void *self, const void *message, struct engine_context *ctx)
 {
@@ -499,6 +527,8 @@ static const struct cast_entry {
                      RESTART_INIT },
     [CAST_MEMBER] = { "member", sizeof(struct member), member_init, on_item_member,
                       OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+    [CAST_MOODY] = { "moody", sizeof(struct kept), NULL, on_item_calm, OVERFLOW_POLICY_REJECT,
+                     RESTART_KEEP },
     [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
     [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck, OVERFLOW_POLICY_REJECT,
                      RESTART_INIT },
@@ -508,6 +538,8 @@ void cast_register(struct engine *e)
 {
     must("message type",
          engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
+    static const engine_behaviour_fn cross[] = { on_item_cross };
+    static const struct engine_behaviour_set phases[] = { { "cross", cross } };
     must("groups", engine_groups_open(e));
     must("groups", engine_actor_type_find(e, ENGINE_GROUP_TYPE, &cast_type[CAST_GROUP]));
     for (unsigned i = 0; i < CAST_GROUP; i++) {
@@ -528,6 +560,9 @@ void cast_register(struct engine *e)
                                                .n_behaviours =
                                                    i == CAST_ASKER || i == CAST_WATCHER ? 2 : 1,
                                                .behaviours = behaviours,
+                                               .phase = i == CAST_MOODY ? "calm" : NULL,
+                                               .n_others = i == CAST_MOODY,
+                                               .others = phases,
                                                .init = cast[i].init };
         must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
         cast_pace(e, cast_type[i]);

@@ -188,6 +188,7 @@ enum cast_type {
     CAST_MORTAL,
     CAST_FRAIL,
     CAST_MEMBER,
+    CAST_MOODY, /* keeps its state, and is in another phase with each item */
     CAST_GROUP, /* the service's own */
     N_CAST
 };
@@ -353,7 +354,7 @@ struct scene {
 /* each ends with one without a name */
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[],
     scenes_letters[], scenes_client[], scenes_timers[], scenes_asks[], scenes_monitors[],
-    scenes_groups[];
+    scenes_groups[], scenes_phases[];
 
 /* ---- child.c ---- */
 

@@ -19,7 +19,7 @@
 static const struct scene *const acts[] = { scenes_turn,    scenes_port,    scenes_limits,
                                             scenes_threads, scenes_letters, scenes_client,
                                             scenes_timers,  scenes_asks,    scenes_monitors,
-                                            scenes_groups };
+                                            scenes_groups,  scenes_phases };
 
 static struct {
     unsigned tests, failed;
@@ -73,6 +73,7 @@ static const struct {
     SEED_OF(claim_kept, "questions are answered", false),
     SEED_OF(watch_no_look, "actors that are monitored end", false),
     SEED_OF(group_apart, "messages are published", false),
+    SEED_OF(phase_no_undo, "phases change", false),
     SEED_OF(letters_redo, "dead letters are replayed and purged", false),
     SEED_OF(flip_first, "sends to other queues", true),
 };

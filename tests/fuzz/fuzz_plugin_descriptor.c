@@ -121,6 +121,43 @@ static void make_type(struct input *input, struct odeon_actor_type *t, uint8_t *
         input_u8(input) < 250 ? n : ODEON_BEHAVIOURS_MAX + 1 + input_u32(input) % 1000000;
 }
 
+enum { PHASES = 3 };
+struct phases {
+    struct odeon_behaviour_set sets[PHASES];
+    const struct odeon_behaviour_set *list[PHASES];
+};
+
+/* Their behaviours are mostly those of the type: each has one for each message then. */
+static void make_phases(struct input *input, struct odeon_actor_type *t, struct phases *phases)
+{
+    uint8_t how = input_u8(input);
+    uint32_t n = how % (PHASES + 1);
+
+    if (how < 128)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        phases->sets[i] = (struct odeon_behaviour_set){
+            .struct_size = number(input, sizeof(phases->sets[i])),
+            .n_behaviours = number(input, t->n_behaviours),
+            .name = make_string(input, ODEON_NAME_MAX + 1),
+            .behaviours = input_u8(input) == 255 ? NULL : t->behaviours,
+        };
+        phases->list[i] = input_u8(input) == 255 ? NULL : &phases->sets[i];
+    }
+    t->phases = input_u8(input) == 255 ? NULL : phases->list;
+    t->n_phases = input_u8(input) < 250 ? n : ODEON_TYPE_PHASES_MAX + 1 + input_u16(input);
+}
+
+static void use_phases(const struct odeon_actor_type *t)
+{
+    for (uint32_t i = 0; i < plugin_descriptor_count_phases(t); i++) {
+        FUZZ_EXPECT(name_is_good(t->phases[i]->name) &&
+                    strcmp(t->phases[i]->name, plugin_descriptor_first_phase(t)) != 0);
+        for (uint32_t j = 0; j < t->n_behaviours; j++)
+            FUZZ_EXPECT(plugin_descriptor_get_behaviour_in(t, t->phases[i], j)->run != NULL);
+    }
+}
+
 /* What the loader does with a descriptor that was accepted. */
 static void use(const struct odeon_plugin *d)
 {
@@ -142,6 +179,7 @@ static void use(const struct odeon_plugin *d)
         if (d->types[i]->args_size > 0)
             FUZZ_EXPECT(fields_parse(d->types[i]->args_fields, &laid_out, &problem) == 0 &&
                         laid_out.size == d->types[i]->args_size && !laid_out.has_tail);
+        use_phases(d->types[i]);
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
             const struct odeon_behaviour *b = plugin_descriptor_get_behaviour(d->types[i], j);
 
@@ -155,6 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct odeon_message_type messages[MESSAGES];
     static struct odeon_actor_type types[TYPES];
     static struct odeon_plugin plugin;
+    static struct phases phases[TYPES];
     static alignas(64) uint8_t behaviours[TYPES][BEHAVIOURS * ROOM];
     struct odeon_message_type *message_list[MESSAGES];
     struct odeon_actor_type *type_list[TYPES];
@@ -192,6 +231,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         d->messages_end = d->messages ? d->messages + input_u8(&input) % (MESSAGES + 1) : NULL;
     for (size_t i = 0; i < TYPES; i++) /* last: seeds from before mean what they meant */
         make_arguments(&input, &types[i]);
+    for (size_t i = 0; i < TYPES; i++)
+        make_phases(&input, &types[i], &phases[i]);
     explain_init(&explain);
     r = plugin_descriptor_check(d, &explain);
     FUZZ_EXPECT(r <= 0 && (r == 0 || explain.length > 0));

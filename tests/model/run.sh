@@ -235,6 +235,13 @@ breaks safety quick group -DGROUP_UNTIL
 breaks safety quick group -DGROUP_PACKED
 breaks safety quick group -DMEMBER_OPEN
 breaks safety quick group -DMEMBER_SEQUENCE
+holds  safety quick phase
+holds  safety quick phase -DK=3
+breaks safety quick phase -DPHASE_TORN
+breaks safety quick phase -DPHASE_EARLY
+breaks safety quick phase -DPHASE_TWICE
+breaks safety quick phase -DPHASE_NOTAG
+breaks safety quick phase -DPHASE_LATE
 holds  safety quick suspect
 holds  safety quick suspect -DN=5 -DK=2 -DE=2
 breaks safety quick suspect -DSUS_TWICE

@@ -41,6 +41,7 @@ ODEON_INTERFACE(bare, several_tick);
 ODEON_INTERFACE(filler, several_point, several_pixels);
 ODEON_INTERFACE(asker, several_point);
 ODEON_INTERFACE(watcher, several_point, odeon_down);
+ODEON_INTERFACE(door, several_point, several_tick);
 
 struct left_args {
     int64_t start;

@@ -105,4 +105,4 @@ ODEON_PLUGIN_FINI()
 {
 }
 ODEON_PLUGIN("several", "2.1.0", ODEON_TYPE(left), ODEON_TYPE(right), ODEON_TYPE(bare),
-             ODEON_TYPE(asker), ODEON_TYPE(filler), ODEON_TYPE(watcher));
+             ODEON_TYPE(asker), ODEON_TYPE(filler), ODEON_TYPE(watcher), ODEON_TYPE(door));

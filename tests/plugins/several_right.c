@@ -139,3 +139,31 @@ ODEON_RECEIVE(watcher, odeon_down)
 
 ODEON_HANDLERS(watcher, ODEON_ON(watcher, several_point), ODEON_ON(watcher, odeon_down));
 ODEON_ACTOR_TYPE(watcher);
+
+/* ... and of phases. */
+ODEON_STATE(door, { int knocked, ticked, result; });
+
+ODEON_RECEIVE(door, several_point)
+{
+    self->knocked++;
+    self->result = odeon_become(ctx, "open");
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(door, several_tick)
+{
+    self->ticked++;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE_IN(door, open, several_point)
+{
+    self->knocked += 10;
+    return msg->x == 5 ? ODEON_FINISHED : ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(door, ODEON_ON(door, several_point), ODEON_ON(door, several_tick));
+ODEON_HANDLERS_IN(door, open, ODEON_ON(door, several_tick), ODEON_ON_IN(door, open, several_point));
+ODEON_HANDLERS_IN(door, broken, ODEON_ON(door, several_point), ODEON_ON(door, several_tick));
+ODEON_ACTOR_TYPE(door, ODEON_BEHAVIOURS_NAME("closed"),
+                 ODEON_PHASES(ODEON_PHASE(door, open), ODEON_PHASE(door, broken)));

@@ -328,7 +328,7 @@ static void test_descriptor(void **state)
     assert_int_equal(plugin->message_type_size, sizeof(struct odeon_message_type));
     assert_string_equal(plugin->name, "several");
     assert_string_equal(plugin->version, "2.1.0");
-    assert_int_equal(plugin->n_types, 6);
+    assert_int_equal(plugin->n_types, 7);
     assert_non_null(plugin->init);
     assert_non_null(plugin->fini);
     assert_int_equal(plugin->init(&host), 0);

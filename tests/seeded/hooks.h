@@ -63,6 +63,7 @@ bool seeded_skips_timer_redo(void);
 bool seeded_skips_timer_undo(void);
 bool seeded_skips_claim_void(void);
 bool seeded_skips_watches_look(void);
+bool seeded_skips_phases_undo(void);
 bool seeded_skips_timer_ended(void);
 
 /* True: *ret is taken, and the right value is not asked for. */

@@ -70,6 +70,11 @@ bool seeded_skips_letters_redo(void)
     return SEEDED(letters_redo);
 }
 
+bool seeded_skips_phases_undo(void)
+{
+    return SEEDED(phase_no_undo);
+}
+
 bool seeded_skips_watches_look(void)
 {
     return SEEDED(watch_no_look);

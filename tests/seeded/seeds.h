@@ -52,6 +52,7 @@
     SEED(claim_kept, "recovery keeps a claim that no commit stands behind")                        \
     SEED(watch_no_look, "recovery does not look whether who is monitored has ended")               \
     SEED(group_apart, "a publication is sent on by another flip than its members' messages")       \
+    SEED(phase_no_undo, "recovery keeps a phase that no commit stands behind")                     \
     SEED(letters_redo, "recovery does not finish a sweep of the dead letters")                     \
     SEED(urgent_direct, "an urgent record is taken from its port into the ordinary lane")          \
     /* Of the simulator alone: */                                                                  \

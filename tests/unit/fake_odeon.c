@@ -288,6 +288,7 @@ int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *nam
                                                     .name = "total",
                                                     .state = "idle",
                                                     .kind = "pinned" },
+                                         .phase = "open",
                                          .n_accepts = 2,
                                          .accepts = (const char **)accepts };
     return 0;

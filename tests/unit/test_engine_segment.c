@@ -266,6 +266,7 @@ static void test_nothing_overlaps(void **state)
     TABLE(s->ports, ODEON_PORTS_MAX);
     TABLE(s->message_types, ODEON_MESSAGE_TYPES_MAX);
     TABLE(s->actor_types, ODEON_ACTOR_TYPES_MAX);
+    TABLE(s->phases, ODEON_PHASES_MAX);
     TABLE(s->names, ODEON_NAMES_MAX);
     TABLE(s->actors, s->header->actors_max);
     TABLE(s->args, (uint64_t)s->header->actors_max * ODEON_SPAWN_ARGS_MAX);
@@ -298,25 +299,11 @@ static void test_pages_of_each_size(void **state)
         assert_int_equal(segment_layout_page(h.layout_hash), page);
         assert_int_equal(h.layout_hash == SEGMENT_LAYOUT_HASH, page == 4096);
         const uint64_t whole[] = {
-            h.workers_offset,
-            h.queues_offset,
-            h.ports_offset,
-            h.message_types_offset,
-            h.actor_types_offset,
-            h.names_offset,
-            h.actors_offset,
-            h.args_offset,
-            h.undos_offset,
-            h.states_offset,
-            h.outboxes_offset,
-            h.dlq_offset,
-            h.backlogs_offset,
-            h.windows_offset,
-            h.window_bytes,
-            h.outbox_bytes,
-            h.backlog_bytes,
-            h.dlq_bytes,
-            h.size,
+            h.workers_offset,     h.queues_offset,   h.ports_offset,   h.message_types_offset,
+            h.actor_types_offset, h.names_offset,    h.phases_offset,  h.actors_offset,
+            h.args_offset,        h.undos_offset,    h.states_offset,  h.outboxes_offset,
+            h.dlq_offset,         h.backlogs_offset, h.windows_offset, h.window_bytes,
+            h.outbox_bytes,       h.backlog_bytes,   h.dlq_bytes,      h.size,
         };
         for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
             assert_int_equal(whole[i] % page, 0);

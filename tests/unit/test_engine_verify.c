@@ -180,11 +180,13 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->actors[slot].queue, S->aside_first, "no actor that can be");
     DAMAGE(S->actors[slot].args_size, 60000, "no actor that can be");
     DAMAGE(S->actors[slot].name, 60000, "no actor that can be");
-    DAMAGE(S->actors[slot].parent, actors[0], "no actor that can be");
-    DAMAGE(S->actors[slot].incarnation, 1, "no actor that can be");
-    DAMAGE(S->actors[slot].timers, 1, "no actor that can be");
-    DAMAGE(S->actors[slot].watchers, 1, "no actor that can be");
-    DAMAGE(S->actors[slot].memberships, 1, "no actor that can be");
+    DAMAGE(S->actors[slot].reserved, 1, "no actor that can be");
+    uint64_t mine = slot_word(slot_word_generation(load_relaxed(&S->actors[slot].word)), 0, 0);
+    DAMAGE(S->actors[slot].phase, mine | 7 << 16, "no actor that can be");
+    DAMAGE(S->actors[slot].phase, mine | 7, "no actor that can be");
+    DAMAGE(S->header->n_phases, 5000, "5000 phases");
+    DAMAGE(S->header->n_phases, 2, "phase 1 is none that can be, of type 0");
+    DAMAGE(S->actor_types[probe_type].first_phase, 1, "a first phase that there is not");
     DAMAGE(S->ports[PORT].ref, actor_ref_make(PORT + 1, 1), "port 3 has");
     DAMAGE(S->ports[PORT].submission_bytes, 12345, "port 3 has");
     DAMAGE(S->ports[PORT].delivery_bytes, UINT64_C(1) << 40, "port 3 has");

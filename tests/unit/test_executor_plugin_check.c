@@ -327,7 +327,7 @@ static void test_shorter_structs(void **state)
     plugin.context_size = offsetof(struct odeon_context, reserved_words);
     accept_descriptor();
     type.reserved[0] = 1;
-    refuse_descriptor("an actor type's struct_size is 136, ours is 136, and byte 88");
+    refuse_descriptor("an actor type's struct_size is 136, ours is 136, and byte 104");
     message.reserved[3] = 1;
     refuse_descriptor("a message type's struct_size is 72, ours is 72, and byte 64");
     plugin.reserved[5] = 1;
@@ -459,6 +459,66 @@ static void test_spawn_arguments(void **state)
     accept_descriptor();
     type.behaviours_name = "a b";
     refuse_descriptor("a set of behaviours: the name 'a b'");
+}
+
+/* Each set has a function for each message of the type, in the type's order, and another name. */
+static void test_phases(void **state)
+{
+    static struct odeon_behaviour its[2];
+    static struct odeon_behaviour_set set, other;
+    static const struct odeon_behaviour_set *const sets[] = { &set, &other, NULL };
+    const struct odeon_behaviour_set good = {
+        .struct_size = sizeof(good), .n_behaviours = 1, .name = "open", .behaviours = its
+    };
+
+    (void)state;
+#define PHASES(n_)                                                                                 \
+    (set = other = good, other.name = "broken", its[0] = type.behaviours[0], type.phases = sets,   \
+     type.n_phases = (n_))
+    PHASES(2);
+    accept_descriptor();
+    PHASES(2);
+    type.phases = NULL;
+    refuse_descriptor("has 2 phases at no address");
+    PHASES(ODEON_TYPE_PHASES_MAX + 1);
+    refuse_descriptor("has 33 phases: at most 32");
+    PHASES(3);
+    refuse_descriptor("phase 2 is missing");
+    PHASES(2);
+    set.struct_size = 8;
+    refuse_descriptor("a phase's struct_size is 8");
+    PHASES(2);
+    set.name = "o p";
+    refuse_descriptor("a phase: the name 'o p'");
+    PHASES(2);
+    set.n_behaviours = 2;
+    refuse_descriptor("phase open has 2 behaviours, the type has 1");
+    PHASES(2);
+    set.behaviours = NULL;
+    refuse_descriptor("phase open has 0 behaviours, the type has 1");
+    PHASES(2);
+    its[0].run = NULL;
+    refuse_descriptor("phase open has no function for message");
+    PHASES(2);
+    its[0].message = NULL;
+    refuse_descriptor("phase open has no function for message");
+    PHASES(2);
+    other.name = "open";
+    refuse_descriptor("has two phases named open");
+    PHASES(2);
+    type.behaviours_name = "broken";
+    refuse_descriptor("its first behaviours are named broken, and so is a phase");
+    PHASES(2);
+    other.name = "initial";
+    refuse_descriptor("its first behaviours are named initial, and so is a phase");
+    PHASES(2);
+    type.reserved_phases = 1;
+    refuse_descriptor("which this service does not know, is 1");
+    /* ABI 2.3 ended before them, and may have had its struct so short */
+    PHASES(9);
+    type.struct_size = offsetof(struct odeon_actor_type, phases);
+    accept_descriptor();
+#undef PHASES
 }
 
 /* Each description against the size beside it: what odeonctl writes by name is what init reads. */
@@ -595,6 +655,7 @@ int main(void)
         cmocka_unit_test_setup(test_sizes_beyond_memory, reset),
         cmocka_unit_test(test_where_reading_is_forbidden),
         cmocka_unit_test_setup(test_spawn_arguments, reset),
+        cmocka_unit_test_setup(test_phases, reset),
         cmocka_unit_test_setup(test_spawn_arguments_are_laid_out, reset),
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_types_and_messages, reset),

@@ -89,6 +89,7 @@ struct odeon_actor_detail {
     struct odeon_actor_info actor;
     size_t n_accepts;
     const char **accepts;
+    const char *phase; /* which of its type's sets of behaviours it has; "": there is one */
 };
 struct odeon_client_info {
     uint64_t id;

@@ -214,6 +214,13 @@ struct odeon_host {
     /* (ABI 2.3) 0: nothing comes of it, once this behaviour has returned; -ENOENT: it has been
      * sent, or given up before, or never was; -EPERM: another actor's. */
     int (*demonitor)(struct odeon_context *ctx, uint64_t monitor);
+    /* (ABI 2.4) From the next message on this actor runs the behaviours of another one of its
+     * type's sets, by name (struct odeon_behaviour_set); from within init, from its first message
+     * on. Becomes true with the return of this behaviour, and outlives executor and odeond with a
+     * kept state; an actor that begins anew begins with the first set. What its state has, whom it
+     * monitors, its timers and questions stay. 0, also if it is that already; -ENOENT: its type has
+     * no such set; -EINVAL: no name; -EPERM: outside a behaviour, an init or a fini. */
+    int (*become)(struct odeon_context *ctx, const char *name);
     /* (ABI 2.5) This actor is a member of the group of this name, which is made if there is none:
      * what is published there comes to it as what is sent comes, from whoever has published. It
      * joins when the behaviour has returned, and is a member until it leaves, ends, or begins anew;
@@ -284,6 +291,16 @@ struct odeon_behaviour {
     uint64_t reserved[2];
 };
 
+/* (ABI 2.4) What an actor does with its messages while it is in a phase of its life: a behaviour
+ * for each message of the type's `behaviours`, in the same order. A set has a name of its own. */
+struct odeon_behaviour_set {
+    uint32_t struct_size;
+    uint32_t n_behaviours; /* as many as the type has */
+    const char *name;
+    const struct odeon_behaviour *behaviours; /* of the type's behaviour_size */
+    uint64_t reserved[2];
+};
+
 enum odeon_restart {
     /* after a crash: zeroed state, init with the spawn arguments, before the next message */
     ODEON_RESTART_INIT = 0,
@@ -329,10 +346,16 @@ struct odeon_actor_type {
     const char *args_fields;
     uint32_t args_size;
     uint32_t reserved_32;
-    /* The name of the set of behaviours that `behaviours` is, "" or NULL: "initial". An actor may
-     * have several one day, and a kept state says by name which of them it had. */
+    /* The name of the set of behaviours that `behaviours` is, "" or NULL: "initial". Its actors
+     * begin with it. */
     const char *behaviours_name;
-    uint64_t reserved[6];
+    /* (ABI 2.4) Further sets, [n_phases], at most 32, which actors become by name. A kept state
+     * says by name which set its actor had: a plugin that comes back without that one is
+     * refused. */
+    const struct odeon_behaviour_set *const *phases;
+    uint32_t n_phases;
+    uint32_t reserved_phases;
+    uint64_t reserved[4];
 };
 
 /* The one exported symbol: `odeon_plugin_descriptor`. */
@@ -371,6 +394,8 @@ struct odeon_plugin {
 #include <odeon/monitor_macros.h>
 
 #include <odeon/group_macros.h>
+
+#include <odeon/phase_macros.h>
 #endif
 
 #ifdef __cplusplus

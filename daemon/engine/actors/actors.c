@@ -10,6 +10,7 @@
 
 #include "daemon/engine/actors/live.h"
 #include "daemon/engine/actors/name_index.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/base/reserve.h"
 #include "daemon/engine/segment/slot.h"
@@ -96,8 +97,11 @@ void actors_rebuild(struct engine *e)
         uint32_t generation = slot_word_generation(word);
         switch (slot_word_state(word)) {
         case ACTOR_SLOT_LIVE:
+            if (actors_kind_at_spawn(e, slot_word_type(word)) != ACTOR_KEPT)
+                phases_begin_anew(e, slot);
             store_relaxed(&e->actors.table[slot].key,
-                          actor_key(generation, s->actors[slot].queue, slot_word_type(word),
+                          actor_key(generation, s->actors[slot].queue,
+                                    phases_key_type(s, slot, word),
                                     actors_kind_at_spawn(e, slot_word_type(word))));
             live_add(e->control, slot_word_type(word), 1);
             placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));

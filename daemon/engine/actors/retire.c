@@ -16,6 +16,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/quiesce.h"
@@ -61,6 +62,7 @@ static bool retire_step(struct engine *e, struct retiring *r)
         retire_begin_step(e, r, RETIRING_THREADS);
     } else if (r->step == RETIRING_THREADS) {
         store_release(&e->types.known[r->type->id], NULL);
+        phases_publish(e, r->type, false);
         /* who ended the last one still looks at it */
         retire_begin_step(e, r, RETIRING_LOOKS);
     }
@@ -70,6 +72,7 @@ static bool retire_step(struct engine *e, struct retiring *r)
 static void retire_take_back(struct engine *e, struct retiring *r)
 {
     uint32_t id = r->type->id;
+    phases_publish(e, r->type, true);
     store_release(&e->types.known[id], r->type);
     store_release(&e->types.spawnable[id], r->type);
     e->types.retiring[id] = NULL;
@@ -81,8 +84,7 @@ static void retire_finish(struct engine *e, struct retiring *r)
     for (uint32_t i = 0; i < e->segment.n_ids; i++)
         actors_state_forget(e->workers[i], r->type);
     e->types.retiring[r->type->id] = NULL;
-    free(r->type->listed);
-    free(r->type);
+    phases_free(r->type);
     free(r);
 }
 

@@ -12,6 +12,7 @@
 #include "daemon/common/name.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/overflow.h"
@@ -116,6 +117,9 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) &&
         live_of_type(e, id) > 0)
         return -EBADMSG;
+    int r = id < n ? phases_check(e, info, id) : 0;
+    if (r < 0)
+        return r;
     durable->version = info->version;
     durable->state_size = info->state_size;
     durable->restart = info->restart;
@@ -139,6 +143,7 @@ static struct actor_type *type_new(const struct engine *e,
         free(listed);
         return NULL;
     }
+    type->first = type;
     type->id = id;
     type->version = info->version;
     type->state_size = info->state_size;
@@ -189,7 +194,8 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
                                uint32_t *ret_id)
 {
     if (!name_is_good(info->name) || !name_is_good(info->plugin) ||
-        info->n_behaviours > ODEON_BEHAVIOURS_MAX || (unsigned)info->overflow >= OVERFLOW_POLICY_N)
+        info->n_behaviours > ODEON_BEHAVIOURS_MAX || info->n_others > ODEON_TYPE_PHASES_MAX ||
+        (unsigned)info->overflow >= OVERFLOW_POLICY_N)
         return -EINVAL;
     for (uint32_t i = 0; i < info->n_behaviours; i++)
         if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
@@ -201,6 +207,12 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     struct actor_type *type = type_new(e, info, id);
     if (!type)
         return -ENOMEM;
+    r = phases_open(e, info, type);
+    if (r < 0) {
+        phases_free(type);
+        return r;
+    }
+    phases_publish(e, type, true); /* before the first one, which is looked at first */
     if (info->restart == RESTART_STOP && !e->started)
         types_end_left_over(e, id);
     store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */

@@ -21,7 +21,7 @@ enum actor_kind {
     ACTOR_KEPT /* durable.h; new or not is said there */,
     ACTOR_ASIDE /* set_aside.h */
 };
-static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
+static_assert(ODEON_ACTOR_TYPES_MAX + ODEON_PHASES_MAX <= 1 << 12, "a type's id fits the key");
 
 /* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by
  * all. */

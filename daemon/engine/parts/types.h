@@ -51,6 +51,13 @@ struct actor_type {
     engine_init_fn init;
     engine_fini_fn fini;
     char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
+    /* Its sets of behaviours (actors/phases.h): each is a structure like this one, with the same id
+     * and another `key_type`; that of the first one has all. */
+    uint32_t key_type; /* what stands in the keys of its actors */
+    char phase[ODEON_NAME_MAX + 1];
+    struct actor_type *first;
+    struct actor_type **others; /* [n_others], of the first one */
+    uint32_t n_others;
 };
 
 /* One word says so, for two workers may learn different things at the same time; `index` may be
@@ -83,7 +90,8 @@ struct retiring {
 /* Of the engine. */
 struct type_table {
     uint32_t group; /* the type of groups, 0: there are none */
-    _Atomic(struct actor_type *) known[ODEON_ACTOR_TYPES_MAX];
+    /* behind the types, their phases but for the first ones */
+    _Atomic(struct actor_type *) known[ODEON_ACTOR_TYPES_MAX + ODEON_PHASES_MAX];
     /* the same, but for a type that is about to be retired: new actors */
     _Atomic(struct actor_type *) spawnable[ODEON_ACTOR_TYPES_MAX];
     struct retiring *retiring[ODEON_ACTOR_TYPES_MAX]; /* NULL: it does not go */

@@ -8,6 +8,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/phases.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
@@ -317,6 +318,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     letters_redo(e);
     STEP(timer_redo, timer_recover_redo(e));
     STEP(timer_undo, report->timers_undone = timer_recover_undo(e));
+    STEP(phases_undo, phases_undo(e));
     STEP(undo_spawns, recover_undo_spawns(e, report));
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);

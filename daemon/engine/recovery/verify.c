@@ -111,11 +111,13 @@ static int verify_check_header(const struct verify *v)
 {
     const struct segment_header *h = v->segment->header;
     uint32_t messages = load_relaxed(&h->n_message_types), types = load_relaxed(&h->n_actor_types),
-             high = load_relaxed(&h->slots_high);
+             high = load_relaxed(&h->slots_high), phases = load_relaxed(&h->n_phases);
     if (messages < MESSAGE_TYPE_FIRST_PLAIN || messages > ODEON_MESSAGE_TYPES_MAX)
         return verify_damaged(v, "it claims %u message types", messages);
     if (types < 1 || types > ODEON_ACTOR_TYPES_MAX)
         return verify_damaged(v, "it claims %u actor types", types);
+    if (phases < 1 || phases > ODEON_PHASES_MAX)
+        return verify_damaged(v, "it claims %u phases", phases);
     if (high < ODEON_PORTS_MAX || high > h->actors_max)
         return verify_damaged(v, "it claims that %u slots of actors were used, of %u", high,
                               h->actors_max);
@@ -142,9 +144,41 @@ static int verify_check_types(const struct verify *v)
     return 0;
 }
 
+/* The names of sets of behaviours. */
+static int verify_check_phases(const struct verify *v)
+{
+    const struct segment *s = v->segment;
+    uint32_t n = load_relaxed(&s->header->n_phases),
+             types = load_relaxed(&s->header->n_actor_types);
+    for (uint32_t i = 1; i < n; i++)
+        if (!verify_is_terminated(s->phases[i].name, sizeof(s->phases[i].name)) ||
+            s->phases[i].type < 1 || s->phases[i].type >= types)
+            return verify_damaged(v, "phase %u is none that can be, of type %u", i,
+                                  s->phases[i].type);
+    for (uint32_t i = 1; i < types; i++)
+        if (s->actor_types[i].first_phase >= n)
+            return verify_damaged(v, "actor type %u: a first phase that there is not", i);
+    return 0;
+}
+
 static bool verify_is_aside(const struct segment *s, uint32_t queue)
 {
     return queue >= s->aside_first && queue < s->detached_first;
+}
+
+/* A phase of its own type, and the turn that has chosen it. */
+static bool verify_is_phase(const struct segment *s, const struct segment_actor *actor,
+                            uint64_t word)
+{
+    uint64_t phase = load_relaxed(&actor->phase);
+    uint32_t n = load_relaxed(&s->header->n_phases),
+             of[2] = { (phase >> 16) & 0xffff, phase & 0xffff };
+    if (phase >> 32 != slot_word_generation(word))
+        return true;
+    for (int i = 0; i < 2; i++)
+        if (of[i] >= n || (of[i] > 0 && s->phases[of[i]].type != slot_word_type(word)))
+            return false;
+    return load_relaxed(&actor->phase_worker) < s->n_ids;
 }
 
 static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t word)
@@ -170,8 +204,7 @@ static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t wo
             actor->args_size <= ODEON_SPAWN_ARGS_MAX && actor->name <= ODEON_NAMES_MAX &&
             (actor->name == 0 ||
              verify_is_terminated(s->names[actor->name - 1].name, ODEON_NAME_MAX + 1)) &&
-            (actor->parent | actor->incarnation | actor->timers | actor->watchers |
-             actor->memberships) == 0)
+            actor->reserved == 0 && verify_is_phase(s, actor, word))
             return 0;
         break;
     default:
@@ -589,6 +622,8 @@ static int verify_check_all(const struct verify *v)
     int r = verify_check_header(v);
     if (r == 0)
         r = verify_check_types(v);
+    if (r == 0)
+        r = verify_check_phases(v);
     if (r == 0)
         r = verify_check_actors(v);
     if (r == 0)

@@ -54,7 +54,7 @@ static void fault_record(struct worker *w, enum segment_fault_kind kind, int sig
     fault->instruction = context ? fault_instruction_of(context) : 0;
     fault->actor = running->to;
     fault->message_type = running->type;
-    fault->actor_type = actor_key_type(key);
+    fault->actor_type = segment_type_of_key(&w->engine->segment, actor_key_type(key));
     fault->in_init = actor_key_kind(key) == ACTOR_NEW ||
                      (actor_key_kind(key) == ACTOR_KEPT &&
                       !durable_is_initialised(w->engine, slot, actor_key_generation(key)));

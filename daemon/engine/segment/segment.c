@@ -80,6 +80,7 @@ void segment_layout(const struct engine_config *config, struct segment_header *h
     PLACE(message_types_offset, ODEON_MESSAGE_TYPES_MAX * sizeof(struct segment_message_type));
     PLACE(actor_types_offset, ODEON_ACTOR_TYPES_MAX * sizeof(struct segment_actor_type));
     PLACE(names_offset, ODEON_NAMES_MAX * sizeof(struct segment_name));
+    PLACE(phases_offset, ODEON_PHASES_MAX * sizeof(struct segment_phase));
     PLACE(actors_offset, h->actors_max * sizeof(struct segment_actor));
     PLACE(args_offset, (uint64_t)h->actors_max * ODEON_SPAWN_ARGS_MAX);
     PLACE(coming.timers.offset, config->timers_max * sizeof(struct segment_timer));
@@ -209,6 +210,7 @@ static void segment_format(struct segment_header *header, const struct segment_h
            sizeof(*header) - sizeof(header->magic));
     segment_format_types(header, computed);
     store_relaxed(&header->n_actor_types, 1);
+    store_relaxed(&header->n_phases, 1);
     store_relaxed(&header->slots_high, ODEON_PORTS_MAX);
     store_relaxed(&header->clean, 1);
     struct segment_worker *workers =
@@ -286,6 +288,7 @@ static struct segment segment_at(uint8_t *base, const struct segment_header *com
         .states = base + computed->states_offset,
         .message_types = (struct segment_message_type *)(base + computed->message_types_offset),
         .actor_types = (struct segment_actor_type *)(base + computed->actor_types_offset),
+        .phases = (struct segment_phase *)(base + computed->phases_offset),
         .timers = (struct segment_timer *)(base + computed->coming.timers.offset),
         .names = (struct segment_name *)(base + computed->names_offset),
         .ports = (struct segment_port *)(base + computed->ports_offset),

@@ -25,6 +25,7 @@ struct segment {
     uint8_t *states;
     struct segment_message_type *message_types;
     struct segment_actor_type *actor_types;
+    struct segment_phase *phases;
     struct segment_timer *timers;
     struct segment_name *names;
     struct segment_port *ports;
@@ -135,6 +136,15 @@ static inline enum queue_range segment_queue_range(const struct segment *segment
     }
     *ret_index = queue - segment->detached_first;
     return QUEUE_DETACHED;
+}
+
+/* What stands in an actor's key is its type, or, where it has become another phase of it, that
+ * phase behind all types. */
+static inline uint32_t segment_type_of_key(const struct segment *segment, uint32_t key_type)
+{
+    return key_type < ODEON_ACTOR_TYPES_MAX
+               ? key_type
+               : segment->phases[key_type - ODEON_ACTOR_TYPES_MAX].type;
 }
 
 /* The mailbox of a message queue of either lane. */

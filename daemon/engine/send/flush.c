@@ -153,8 +153,9 @@ static uint32_t flush_receiver_type(const struct worker *w, const struct envelop
         return lives ? slot_word_type(word) : 0;
     }
     uint64_t key = load_relaxed(&e->actors.table[slot].key);
-    return actor_key_generation(key) == generation && actor_key_lives(key) ? actor_key_type(key)
-                                                                           : 0;
+    return actor_key_generation(key) == generation && actor_key_lives(key)
+               ? segment_type_of_key(&e->segment, actor_key_type(key))
+               : 0;
 }
 
 /* One step: the dead letters, which nobody runs. What does not fit any more is dropped and

@@ -56,7 +56,7 @@ static enum engine_overflow overflow_policy_of(const struct engine *e, actor_ref
         actor_key_destination(key) != destination || !actor_key_lives(key))
         return OVERFLOW_POLICY_REJECT;
     return (enum engine_overflow)load_relaxed(
-        &e->segment.actor_types[actor_key_type(key)].overflow);
+        &e->segment.actor_types[segment_type_of_key(&e->segment, actor_key_type(key))].overflow);
 }
 
 static enum overflow_verdict overflow_refuse_full(struct worker *w)

@@ -147,7 +147,9 @@ static inline bool timers_is_of_another_life(const struct engine *engine,
 {
     return timer->boot != load_relaxed(&engine->segment.header->boots) &&
            actor_key_kind(owner_key) != ACTOR_PORT && !watches_is_link(&engine->segment, timer) &&
-           engine->segment.actor_types[actor_key_type(owner_key)].restart != RESTART_KEEP;
+           engine->segment
+                   .actor_types[segment_type_of_key(&engine->segment, actor_key_type(owner_key))]
+                   .restart != RESTART_KEEP;
 }
 /* Within a turn: as timers_cancel(). */
 int timers_claim(struct worker *w, uint64_t id);

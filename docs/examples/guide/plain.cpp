@@ -78,6 +78,9 @@ static odeon_actor_type counter_type = {
     0,
     0,
     nullptr,
+    nullptr,
+    0,
+    0,
     {},
 };
 
