@@ -2,45 +2,12 @@
 #include "daemon/engine/asks/ask.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/asks/answer.h"
 #include "daemon/engine/base/points.h"
-#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/refuse.h"
 #include "daemon/engine/timers/timers.h"
-
-void ask_no_answer_write(struct envelope *at, actor_ref asker, actor_ref asked, uint64_t token,
-                         enum envelope_reason reason)
-{
-    const struct no_answer no_answer = { .token = token, .reason = (uint32_t)reason };
-    *at = (struct envelope){
-        .to = asker,
-        .from = asked,
-        .type = MESSAGE_TYPE_NO_ANSWER,
-        .length = (uint16_t)(envelope_prefix_bytes(PREFIX_CORRELATION) + sizeof(no_answer)),
-        .behaviour = BEHAVIOUR_NONE,
-        .flags = ENVELOPE_REPLY,
-        .prefix = PREFIX_CORRELATION,
-    };
-    envelope_word_put(at, PREFIX_CORRELATION, token);
-    memcpy(envelope_payload(at), &no_answer, sizeof(no_answer));
-}
-
-bool ask_refuse(struct worker *w, const struct envelope *question, enum envelope_reason reason)
-{
-    struct engine *e = w->engine;
-    uint64_t token = envelope_correlation(question);
-    uint32_t slot = actor_ref_slot(question->from);
-    if (question->flags & ENVELOPE_REPLY || token == 0 || slot >= e->config.actors_max)
-        return false;
-    uint64_t key = load_relaxed(&e->actors.table[slot].key);
-    if (!actor_key_lives(key) || actor_key_generation(key) != actor_ref_generation(question->from))
-        return false;
-    ask_no_answer_write(outbox_append(w, actor_key_destination(key), ask_no_answer_size()),
-                        question->from, question->to, token, reason);
-    return true;
-}
 
 static const struct envelope *ask_message(const struct engine *e, uint32_t number)
 {
@@ -57,7 +24,8 @@ static uint64_t ask_token(const struct engine *e, uint64_t id)
 static void ask_write_deadline(struct envelope *at, const struct worker *w,
                                const struct timer_request *request, uint64_t id)
 {
-    ask_no_answer_write(at, request->to, request->asked, ask_token(w->engine, id), REASON_DEADLINE);
+    refuse_no_answer_write(at, request->to, request->asked, ask_token(w->engine, id),
+                           REASON_DEADLINE);
 }
 
 int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_token)

@@ -40,16 +40,3 @@ bool ask_is_open(struct engine *engine, uint64_t token, actor_ref asker);
 
 enum { ASK_NUMBER_BITS = 20 };
 static_assert(ODEON_TIMERS_MAX <= 1 << ASK_NUMBER_BITS, "a token has the timer's number");
-
-/* ---- what no answer is */
-
-static inline uint64_t ask_no_answer_size(void)
-{
-    return envelope_size(envelope_prefix_bytes(PREFIX_CORRELATION) + sizeof(struct no_answer));
-}
-/* The whole record, from whom was asked. */
-void ask_no_answer_write(struct envelope *at, actor_ref asker, actor_ref asked, uint64_t token,
-                         enum envelope_reason reason);
-/* A record that cannot be handled asks something of an actor that lives: it is told instead. False:
- * it does not. */
-bool ask_refuse(struct worker *w, const struct envelope *question, enum envelope_reason reason);

@@ -15,6 +15,7 @@
 #include "daemon/engine/run/suspect.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/place.h"
+#include "daemon/engine/send/refuse.h"
 #include "daemon/engine/timers/timers.h"
 
 /* The handlers of this message have returned, and it has not been committed. */
@@ -36,34 +37,13 @@ static void special_commit(struct worker *w, uint64_t cursor)
         commit_message(w, cursor);
 }
 
-/* The record ends here: to its client as a refusal, to the actor that asked, else to the dead
- * letters, with the reason in the behaviour's byte. */
+/* The record ends here; people are told how often it was suspected. */
 static void special_dead_letter_write(struct worker *w, const struct envelope *envelope,
                                       enum envelope_reason reason)
 {
-    struct engine *e = w->engine;
-    uint32_t from = actor_ref_slot(envelope->from);
-    if (envelope->from && from < e->config.actors_max) {
-        uint64_t key = load_relaxed(&e->actors.table[from].key);
-        if (actor_key_kind(key) == ACTOR_PORT &&
-            actor_key_generation(key) == actor_ref_generation(envelope->from)) {
-            outbox_refuse(w, actor_key_destination(key), envelope->from, envelope,
-                          envelope_correlation(envelope), reason);
-            return;
-        }
-    }
-    if (ask_refuse(w, envelope, reason))
-        return;
-    uint64_t size = envelope_record_size(envelope);
-    struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
-    memcpy(out, envelope, size);
-    uint64_t *kind = envelope_word(out, PREFIX_KIND);
-    if (kind) /* no timer's any more, whatever becomes of that: people may want it run */
-        *kind &= ~KIND_TAG;
-    if (reason == REASON_SUSPECTED)
-        out->attempts = (uint8_t)suspect_deaths(envelope); /* what people are told */
-    out->flags &= (uint8_t)~ENVELOPE_SUSPECT;              /* the byte is the reason from here on */
-    out->behaviour = (uint8_t)reason;
+    struct envelope *letter = refuse_write(w, envelope, reason);
+    if (letter && reason == REASON_SUSPECTED)
+        letter->attempts = (uint8_t)suspect_deaths(envelope);
 }
 
 static void special_dead_letter(struct worker *w, const struct envelope *envelope,
