@@ -43,6 +43,9 @@ enum {
     ODEON_DURABLE_DEFAULT = 512,
     ODEON_TIMERS_DEFAULT = 1 << 16, /* armed at a time */
     ODEON_TIMERS_MAX = 1 << 20,
+    ODEON_STASH_DEFAULT = 64, /* messages that one actor may have put off */
+    ODEON_STASH_MAX = 1024,
+    ODEON_STASH_BYTES = 256 << 10, /* ... and bytes of their places */
 
     /* ports */
     ODEON_RING_MIN = 65536, /* holds the largest record */

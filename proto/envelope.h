@@ -145,8 +145,9 @@ static inline unsigned envelope_hops(const struct envelope *e)
 }
 
 /* The word of PREFIX_KIND: {what : 8, timer : 24, of it : 32}; `timer`: of what a periodic one has
- * sent, which (timers.h), else 0. KIND_ANSWER is in no record, but in
- * the context of what answers a question (ENVELOPE_REPLY). */
+ * sent, which (timers.h), else 0. KIND_ANSWER is in the context of what answers a question
+ * (ENVELOPE_REPLY), and in a record only of what has been taken as the answer, and put off
+ * (asks/stash.h). */
 enum envelope_kind { KIND_NONE, KIND_TIMER, KIND_ANSWER, KIND_DOWN, KIND_GROUP };
 #define KIND_TAG UINT64_C(0x00ffffff00000000)
 static inline uint32_t envelope_kind_tag(uint64_t kind)
@@ -163,6 +164,13 @@ static inline uint64_t envelope_kind_timer(uint64_t missed)
 static inline uint64_t envelope_kind_group(uint32_t place)
 {
     return (uint64_t)KIND_GROUP << 56 | place;
+}
+
+/* An outcome that its asker has been handed, and has put off: it ends no question. */
+static inline int envelope_is_taken_answer(const struct envelope *e)
+{
+    const uint64_t *kind = envelope_word(e, PREFIX_KIND);
+    return kind != NULL && *kind >> 56 == KIND_ANSWER;
 }
 
 /* The word of PREFIX_AFTER: {1: a moment of CLOCK_BOOTTIME, 0: of CLOCK_MONOTONIC : 1, ns : 63}. In
@@ -213,6 +221,7 @@ enum envelope_reason {
     REASON_NOT_RESUMED, /* ... and its type does not */
     /* and this one of records again */
     REASON_TIMERS_FULL, /* as many messages wait for their time as may, or for its user */
+    REASON_STASHED,     /* its receiver had put it off, and has ended or begun anew */
     REASON_N,
 };
 

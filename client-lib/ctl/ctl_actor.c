@@ -98,6 +98,8 @@ int ctl_actor_show(struct ctl *ctl)
     properties_add(&p, "Worker", "worker", actor_number(d->actor.worker));
     properties_add(&p, "Spawned by", "spawned_by", CELL_REF(d->actor.spawned_by));
     properties_add(&p, "Phase", "phase", CELL_TEXT(d->phase));
+    properties_add(&p, "Stashed messages", "stashed", CELL_NUMBER(d->stashed));
+    properties_add(&p, "Bytes of their places", "stashed_bytes", CELL_NUMBER(d->stashed_bytes));
     properties_add(&p, "State size", "state_size", CELL_NUMBER(d->state_size));
     properties_add(&p, "Accepts", "accepts", CELL_LIST(d->accepts, d->n_accepts));
     odeon_result_free(d);

@@ -148,6 +148,8 @@ static int actor_fill_detail(const struct admin_call *call, void *result, const 
     detail->queue_bytes = from->queue_bytes;
     detail->actor = actor_copy(detail, from->actor);
     detail->phase = arena_string(detail, from->phase);
+    detail->stashed = from->stashed;
+    detail->stashed_bytes = from->stashed_bytes;
     detail->accepts =
         admin_copy_strings(detail, from->accepts, from->n_accepts, &detail->n_accepts);
     return 0;

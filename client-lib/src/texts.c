@@ -28,7 +28,8 @@ SAME(STOPPED);
 SAME(BEGUN_ANEW);
 SAME(NOT_RESUMED);
 SAME(TIMERS_FULL);
-_Static_assert((int)ODEON_REASON_TIMERS_FULL + 1 == (int)REASON_N, "a reason has no public number");
+SAME(STASHED);
+_Static_assert((int)ODEON_REASON_STASHED + 1 == (int)REASON_N, "a reason has no public number");
 
 const char *odeon_reason_name(unsigned reason)
 {

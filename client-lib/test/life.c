@@ -38,6 +38,7 @@ static void life_configure(struct odeon_test *world)
         .durable_bytes = ODEON_DURABLE_MAX,
         .timers_max = 1024,
         .timer_bytes = 1 << 20,
+        .stash_max = ODEON_STASH_DEFAULT,
         .throughput = 1u << random_below(&draw, 7),
         .attempts_max = ODEON_ATTEMPTS_DEFAULT,
         .stealing = (enum steal_policy_id)random_below(&draw, STEAL_N),

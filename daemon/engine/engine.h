@@ -171,6 +171,7 @@ struct engine_config {
     uint64_t durable_bytes;
     uint32_t timers_max;    /* timers that are armed at a time; 0: there are none */
     uint64_t timer_bytes;   /* of their messages together */
+    uint32_t stash_max;     /* messages that one actor may have put off; 0: none */
     uint32_t throughput;    /* messages of a bounded gulp */
     uint64_t names_seed;    /* nobody's guess: where names of actors are kept (name_index.h) */
     uint64_t answer_key[2]; /* the same: of a new segment, for life (answer.h) */
@@ -403,6 +404,8 @@ struct engine_actor_view {
     uint64_t queue_bytes;
     uint32_t account;
 };
+/* How many messages it has put off, and the bytes of their places. */
+uint32_t engine_actor_stashed(struct engine *engine, actor_ref ref, uint64_t *ret_bytes);
 bool engine_actor_lives(const struct engine *engine, actor_ref ref);
 /* The first live actor at `slot` or behind it; -ENOENT: none. */
 int engine_actor_next(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
@@ -623,6 +626,8 @@ int engine_timers_fd(const struct engine *engine);
 void engine_timers_look(struct engine *engine);
 /* How many are armed, monitors left out: none of them is waited for by a drain. */
 uint32_t engine_timers_count(struct engine *engine);
+/* Messages that actors have put off. */
+uint32_t engine_stashed_count(struct engine *engine);
 /* The first one whose number is at least `timer`; -ENOENT: there is none. */
 struct engine_timer_view {
     actor_ref watched; /* a monitor, which waits for this one's end; 0: it is none */
@@ -710,6 +715,9 @@ int engine_ctx_ask_cancel(struct engine_context *ctx, uint64_t token);
 /* When `ref` ends, MESSAGE_TYPE_DOWN says so, once, behind all that it has sent. *ret_id, never 0,
  * is in it. -EOPNOTSUPP: this actor does not accept that; -ESRCH; -EAGAIN, -EPERM as
  * engine_ctx_send_after. */
+/* stash.h */
+int engine_ctx_stash(struct engine_context *ctx, const void *message);
+int engine_ctx_unstash(struct engine_context *ctx, uint32_t most);
 /* For the messages behind this one, with its commit; phases.h. */
 int engine_ctx_become(struct engine_context *ctx, const char *name);
 int engine_ctx_monitor(struct engine_context *ctx, actor_ref ref, uint64_t *ret_id);

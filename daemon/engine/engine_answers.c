@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What behaviours do with questions, their own and others': asking, replying at once or later,
- * passing on; and with monitors (engine.h's engine_ctx_*).
+ * passing on; with monitors; and with messages that they put off (engine.h's engine_ctx_*).
  */
 #include <errno.h>
 
 #include "daemon/engine/asks/answer.h"
 #include "daemon/engine/asks/ask.h"
 #include "daemon/engine/asks/monitor.h"
+#include "daemon/engine/asks/stash.h"
 #include "daemon/engine/send/compose.h"
 
 /* What the running message asks for: an answer answers nothing itself. */
@@ -134,4 +135,19 @@ int engine_ctx_monitor(struct engine_context *ctx, actor_ref ref, uint64_t *ret_
 int engine_ctx_demonitor(struct engine_context *ctx, uint64_t id)
 {
     return monitor_close(worker_of_context(ctx), id);
+}
+
+int engine_ctx_stash(struct engine_context *ctx, const void *message)
+{
+    return stash_put(worker_of_context(ctx), message);
+}
+
+int engine_ctx_unstash(struct engine_context *ctx, uint32_t most)
+{
+    return stash_take(worker_of_context(ctx), most);
+}
+
+uint32_t engine_actor_stashed(struct engine *e, actor_ref ref, uint64_t *ret_bytes)
+{
+    return stash_count(e, ref, ret_bytes);
 }

@@ -28,7 +28,15 @@ void engine_timers_look(struct engine *e)
 uint32_t engine_timers_count(struct engine *e)
 {
     pthread_mutex_lock(&e->timers.mutex);
-    uint32_t n = e->timers.n - e->timers.n_watches;
+    uint32_t n = e->timers.n - e->timers.n_watches - e->timers.n_stashed;
+    pthread_mutex_unlock(&e->timers.mutex);
+    return n;
+}
+
+uint32_t engine_stashed_count(struct engine *e)
+{
+    pthread_mutex_lock(&e->timers.mutex);
+    uint32_t n = e->timers.n_stashed;
     pthread_mutex_unlock(&e->timers.mutex);
     return n;
 }
@@ -55,7 +63,8 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
 /* In the heap of its clock; that of a number that is free is whichever it had last. */
 static bool engine_timer_is_armed(struct engine *e, uint32_t timer)
 {
-    return timers_heap_of(e, timer)->place_of[timer] != 0;
+    return timers_heap_of(e, timer)->place_of[timer] != 0 &&
+           !timer_is_stashed(&e->segment.timers[timer]);
 }
 
 /* Whoever arms one waits no longer than for so many looks, however many numbers are free. */

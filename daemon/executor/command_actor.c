@@ -146,6 +146,7 @@ int command_actor_show(struct executor *executor, const Odeon__Request *request,
     body->actor = row;
     body->queue_bytes = actor.queue_bytes;
     body->phase = reply_string(actor.phase);
+    body->stashed = engine_actor_stashed(executor->engine, ref, &body->stashed_bytes);
     if (actor.type != 0 && engine_actor_type_get(executor->engine, actor.type, &type) == 0) {
         body->state_size = type.state_size;
         body->accepts = type_accepts(executor, &type, reply, &body->n_accepts);

@@ -340,6 +340,18 @@ static int host_become(struct odeon_context *ctx, const char *name)
     return name ? engine_ctx_become(host_engine_ctx(ctx), name) : -EINVAL;
 }
 
+static int host_stash(struct odeon_context *ctx, const void *message)
+{
+    if (!message && ctx->message_size > 0)
+        return -EINVAL;
+    return engine_ctx_stash(host_engine_ctx(ctx), message);
+}
+
+static int host_unstash(struct odeon_context *ctx, uint32_t most)
+{
+    return engine_ctx_unstash(host_engine_ctx(ctx), most);
+}
+
 static int host_join(struct odeon_context *ctx, const char *group)
 {
     return group ? engine_ctx_join(host_engine_ctx(ctx), group) : -EINVAL;
@@ -479,6 +491,8 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .monitor = host_monitor,
         .demonitor = host_demonitor,
         .become = host_become,
+        .stash = host_stash,
+        .unstash = host_unstash,
         .join = host_join,
         .leave = host_leave,
         .publish = host_publish,

@@ -30,7 +30,7 @@ struct settings {
     uint64_t dead_letter_bytes;
     uint64_t waiting_bytes, quota_waiting_bytes, quota_waiting_ms;
     uint64_t durable_bytes;
-    uint64_t timers, timer_bytes;
+    uint64_t timers, timer_bytes, stash;
     uint64_t throughput;
     uint64_t attempts, suspect_deaths;
     uint64_t steal_sources;

@@ -495,9 +495,10 @@ static void start_report_drained(struct executor *executor, bool complete,
     drained.untaken = left->untaken;
     drained.messages_unsent = host_count_unsent(executor->host);
     log_info("%s: %" PRIu64 " messages sent but not received, %" PRIu64
-             " message objects never sent, %" PRIu32 " timers left",
+             " message objects never sent, %" PRIu32 " timers left, %" PRIu32 " messages stashed",
              complete ? "drained" : "draining has run out of time", drained.unreceived,
-             drained.messages_unsent, engine_timers_count(executor->engine));
+             drained.messages_unsent, engine_timers_count(executor->engine),
+             engine_stashed_count(executor->engine));
     report.id = executor->drain_command;
     report.drained = &drained;
     report.body_case = ODEON__REPORT__BODY_DRAINED;

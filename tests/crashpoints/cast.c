@@ -392,6 +392,26 @@ static int on_item_member(void *self, const void *message, struct engine_context
     return ALLOCATION_NODELETE;
 }
 
+/* `last`: is it open? What it puts off is noted when it comes again. */
+static int on_item_porter(void *self, const void *message, struct engine_context *ctx)
+{
+    struct kept *kept = self;
+    struct item item = item_take(message, ctx->message_size);
+    if (item.row != PORTER_ROW && !kept->last) {
+        must("stash", engine_ctx_stash(ctx, message));
+        return ALLOCATION_NODELETE;
+    }
+    item_note(message, ctx);
+    if (item.row != PORTER_ROW)
+        return ALLOCATION_NODELETE;
+    if (item.number == kept->plan.stop_at)
+        return ALLOCATION_DELETE;
+    kept->last = item.number % 2;
+    if (kept->last && engine_ctx_unstash(ctx, 0) < 0)
+        fail("what was put off cannot be taken back");
+    return ALLOCATION_NODELETE;
+}
+
 /* Which item it is tells which phase it has to be in; every third one becomes that of the next one
  * by way of this one's. */
 static int moody(struct kept *kept, const void *message, struct engine_context *ctx, bool cross)
@@ -529,6 +549,8 @@ static const struct cast_entry {
                       OVERFLOW_POLICY_REJECT, RESTART_KEEP },
     [CAST_MOODY] = { "moody", sizeof(struct kept), NULL, on_item_calm, OVERFLOW_POLICY_REJECT,
                      RESTART_KEEP },
+    [CAST_PORTER] = { "porter", sizeof(struct kept), kept_init, on_item_porter,
+                      OVERFLOW_POLICY_REJECT, RESTART_KEEP },
     [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
     [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck, OVERFLOW_POLICY_REJECT,
                      RESTART_INIT },

@@ -188,8 +188,9 @@ enum cast_type {
     CAST_MORTAL,
     CAST_FRAIL,
     CAST_MEMBER,
-    CAST_MOODY, /* keeps its state, and is in another phase with each item */
-    CAST_GROUP, /* the service's own */
+    CAST_MOODY,  /* keeps its state, and is in another phase with each item */
+    CAST_PORTER, /* keeps its state, and puts items off while it is shut */
+    CAST_GROUP,  /* the service's own */
     N_CAST
 };
 
@@ -290,6 +291,10 @@ struct watcher_plan {
 struct member_plan {
     uint32_t commands, published, own, publishes;
 };
+
+/* What a CAST_PORTER is told by: the odd items have it open, and take back what it has put off; the
+ * even ones have it shut, and that of its plan's `stop_at` have it end. */
+enum { PORTER_ROW = 1 };
 
 /* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
 extern _Atomic uint32_t cast_hold, cast_inside;

@@ -36,6 +36,7 @@ const struct engine_config *life_config(void)
         .durable_bytes = 256,
         .timers_max = 16,
         .timer_bytes = 64 << 10,
+        .stash_max = 8,
         .is_handler = cast_is_stuck_handler,
         .stealing = STEAL_LONGEST_VICTIM,
     };

@@ -74,6 +74,10 @@ static const struct {
     SEED_OF(watch_no_look, "actors that are monitored end", false),
     SEED_OF(group_apart, "messages are published", false),
     SEED_OF(phase_no_undo, "phases change", false),
+    SEED_OF(timer_no_undo, "messages are stashed", false),
+    SEED_OF(claim_kept, "messages are stashed", false),
+    SEED_OF(timer_early, "a stash ends", false),
+    SEED_OF(timer_no_redo, "a stash ends", false),
     SEED_OF(letters_redo, "dead letters are replayed and purged", false),
     SEED_OF(flip_first, "sends to other queues", true),
 };

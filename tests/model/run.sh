@@ -242,6 +242,13 @@ breaks safety quick phase -DPHASE_EARLY
 breaks safety quick phase -DPHASE_TWICE
 breaks safety quick phase -DPHASE_NOTAG
 breaks safety quick phase -DPHASE_LATE
+holds  safety quick stash
+holds  safety quick stash -DK=3
+breaks safety quick stash -DSTASH_OPEN
+breaks safety quick stash -DSTASH_BOTH
+breaks safety quick stash -DSTASH_END
+breaks safety quick stash -DSTASH_VOID
+breaks safety quick stash -DSTASH_LATE
 holds  safety quick suspect
 holds  safety quick suspect -DN=5 -DK=2 -DE=2
 breaks safety quick suspect -DSUS_TWICE

@@ -152,7 +152,9 @@ ODEON_RECEIVE(door, several_point)
 
 ODEON_RECEIVE(door, several_tick)
 {
-    self->ticked++;
+    self->result = odeon_stash(ctx, msg);
+    if (self->result == 0)
+        self->ticked = 10 * odeon_unstash_some(ctx, 2) + odeon_unstash(ctx);
     return ODEON_NODELETE;
 }
 

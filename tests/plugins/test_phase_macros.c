@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The macros of phases, as the plugin `several` uses them, over a host that notes what
+/* The macros of phases and stashes, as the plugin `several` uses them, over a host that notes what
  * is called. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,18 +20,38 @@ struct door_view {
 
 static const struct odeon_actor_type *door;
 static const struct several_point point = { .x = 5 };
-static const char *became;
+static struct {
+    const char *name;
+    const void *stashed;
+    uint32_t most[2], n;
+} called;
 
 static int host_become(struct odeon_context *ctx, const char *name)
 {
     assert_int_equal(ctx->self, 42);
-    became = name;
+    called.name = name;
     return 0;
+}
+
+static int host_stash(struct odeon_context *ctx, const void *message)
+{
+    assert_int_equal(ctx->self, 42);
+    called.stashed = message;
+    return 0;
+}
+
+static int host_unstash(struct odeon_context *ctx, uint32_t most)
+{
+    assert_int_equal(ctx->self, 42);
+    called.most[called.n++ % 2] = most;
+    return 3;
 }
 
 static const struct odeon_host host = { .struct_size = sizeof(host),
                                         .minor = ODEON_PLUGIN_ABI_MINOR,
-                                        .become = host_become };
+                                        .become = host_become,
+                                        .stash = host_stash,
+                                        .unstash = host_unstash };
 
 static void test_descriptor(void **state)
 {
@@ -57,23 +77,38 @@ static void test_calls(void **state)
     (void)state;
     assert_int_equal(door->behaviours[0].run(&self, &point, &ctx), ODEON_NODELETE);
     assert_int_equal(self.result, 0);
-    assert_string_equal(became, "open");
+    assert_string_equal(called.name, "open");
     assert_int_equal(door->phases[0]->behaviours[0].run(&self, &point, &ctx), ODEON_FINISHED);
     assert_int_equal(self.knocked, 11);
+    door->behaviours[1].run(&self, &point, &ctx);
+    assert_ptr_equal(called.stashed, &point);
+    assert_int_equal(self.ticked, 33);
+    assert_int_equal(called.n, 2);
+    assert_true((called.most[0] == 2 && called.most[1] == 0) ||
+                (called.most[0] == 0 && called.most[1] == 2));
 }
 
-/* A service of before phases. */
-static void test_an_older_service(void **state)
+/* A service of before phases; and one that had them alone, if there were one. */
+static void test_older_services(void **state)
 {
-    struct odeon_host older = host;
-    struct odeon_context ctx = { .host = &older, .self = 42 };
-    struct door_view self = { 0 };
+    const size_t sizes[] = { offsetof(struct odeon_host, become),
+                             offsetof(struct odeon_host, unstash) };
 
     (void)state;
-    older.struct_size = offsetof(struct odeon_host, become);
-    older.become = NULL;
-    door->behaviours[0].run(&self, &point, &ctx);
-    assert_int_equal(self.result, -ENOSYS);
+    for (int i = 0; i < 2; i++) {
+        struct odeon_host older = host;
+        struct odeon_context ctx = { .host = &older, .self = 42 };
+        struct door_view self = { 0 };
+
+        older.struct_size = (uint32_t)sizes[i];
+        older.unstash = NULL;
+        if (i == 0)
+            older.become = NULL;
+        door->behaviours[0].run(&self, &point, &ctx);
+        assert_int_equal(self.result, i == 0 ? -ENOSYS : 0);
+        door->behaviours[1].run(&self, &point, &ctx);
+        assert_int_equal(self.result, -ENOSYS);
+    }
 }
 
 int main(int argc, char **argv)
@@ -81,7 +116,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_descriptor),
         cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_an_older_service),
+        cmocka_unit_test(test_older_services),
     };
     void *handle = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
     const struct odeon_plugin *plugin = handle ? dlsym(handle, ODEON_PLUGIN_SYMBOL) : NULL;

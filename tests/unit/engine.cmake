@@ -61,6 +61,7 @@ add_engine_test(groups unit 600)
 add_engine_test(group_bounds unit 600)
 add_engine_test(group_threads unit 600)
 add_engine_test(phases unit 600)
+add_engine_test(stash unit 600)
 target_sources(test_engine_reclaim PRIVATE
     ${PROJECT_SOURCE_DIR}/tests/unit/baseline_queue.c
     ${PROJECT_SOURCE_DIR}/bench/baseline/copy_queue.c)

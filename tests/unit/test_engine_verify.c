@@ -142,6 +142,12 @@ static void damage_timers(struct engine_fixture *f)
     DAMAGE(timer->clock, TIMER_CLOCKS, "timer 0: words");
     DAMAGE(timer->posted, 2 * TIMER_POSTED, "timer 0: words");
     DAMAGE(timer->posted, TIMER_POSTED, "timer 0: no message"); /* whose owner is no port */
+    DAMAGE(timer->stashed, 2, "timer 0: no message");
+    timer->stashed = 1;
+    DAMAGE(timer->period_ns, 1000000, "timer 0: no message");
+    DAMAGE(message->to, actors[1], "timer 0: no message");
+    DAMAGE(message->flags, ENVELOPE_REPLY, "timer 0: no message");
+    timer->stashed = 0;
     DAMAGE(message->length, 60000, "timer 0: no message");
     DAMAGE(message->prefix, 0, "timer 0: no message");
     DAMAGE(message->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");

@@ -20,6 +20,7 @@ static inline struct engine_config timer_fixture_config(void)
     config.durable_bytes = 64;
     config.timers_max = TIMER_FIXTURE_TIMERS;
     config.timer_bytes = 1 << 20;
+    config.stash_max = 8;
     return config;
 }
 

@@ -90,6 +90,7 @@ struct odeon_actor_detail {
     size_t n_accepts;
     const char **accepts;
     const char *phase; /* which of its type's sets of behaviours it has; "": there is one */
+    uint64_t stashed, stashed_bytes; /* messages that it has put off, and bytes of their places */
 };
 struct odeon_client_info {
     uint64_t id;

@@ -119,6 +119,8 @@ enum odeon_reason {
     /* of odeon_port_post_after(): as many messages wait for their time as may (timers,
      * timer-bytes), or half of what others leave are the sender's user's */
     ODEON_REASON_TIMERS_FULL,
+    /* its receiver had stashed it, and has ended, or begun anew */
+    ODEON_REASON_STASHED,
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

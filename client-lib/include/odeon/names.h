@@ -79,6 +79,8 @@ ODEON_INLINED_ const char *odeon_reason_name_(unsigned reason)
         return "not-resumed";
     case ODEON_REASON_TIMERS_FULL:
         return "timers-full";
+    case ODEON_REASON_STASHED:
+        return "stashed";
     default:
         return "unknown";
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short spelling of phases, for C. Included by <odeon/plugin.h>; what the calls do stands
- * there, at struct odeon_host.
+/* The short spelling of phases, and of messages that are put off, for C. Included by
+ * <odeon/plugin.h>; what the calls do stands there, at struct odeon_host.
  *
  *     ODEON_RECEIVE(door, knock) { ... odeon_become(ctx, "open"); ... }
  *     ODEON_RECEIVE_IN(door, open, knock) { ... }
@@ -9,6 +9,9 @@
  *     ODEON_HANDLERS_IN(door, open, ODEON_ON_IN(door, open, knock), ODEON_ON(door, count));
  *     ODEON_ACTOR_TYPE(door, ODEON_BEHAVIOURS_NAME("closed"),
  *                      ODEON_PHASES(ODEON_PHASE(door, open)));
+ *
+ *     ODEON_RECEIVE(door, enter) { ... odeon_stash(ctx, msg); ... }      not now
+ *     ODEON_RECEIVE(door, unlock) { ... odeon_unstash(ctx); ... }        now, in their order
  *
  * A service that is older than this: -ENOSYS.
  */
@@ -63,6 +66,27 @@ static inline ODEON_UNUSED_ int odeon_become(struct odeon_context *ctx, const ch
     return ctx->host->struct_size >= offsetof(struct odeon_host, become) + sizeof(void *)
                ? (ctx->host->become)(ctx, name)
                : -ENOSYS;
+}
+
+static inline ODEON_UNUSED_ int odeon_has_stash_(const struct odeon_context *ctx)
+{
+    return ctx->host->struct_size >= offsetof(struct odeon_host, unstash) + sizeof(void *);
+}
+
+/* `message`: what the behaviour was handed, `msg`. */
+static inline ODEON_UNUSED_ int odeon_stash(struct odeon_context *ctx, const void *message)
+{
+    return odeon_has_stash_(ctx) ? (ctx->host->stash)(ctx, message) : -ENOSYS;
+}
+
+/* All of them, or `most` at most: how many. */
+static inline ODEON_UNUSED_ int odeon_unstash_some(struct odeon_context *ctx, uint32_t most)
+{
+    return odeon_has_stash_(ctx) ? (ctx->host->unstash)(ctx, most) : -ENOSYS;
+}
+static inline ODEON_UNUSED_ int odeon_unstash(struct odeon_context *ctx)
+{
+    return odeon_unstash_some(ctx, 0);
 }
 
 #endif

@@ -221,6 +221,21 @@ struct odeon_host {
      * monitors, its timers and questions stay. 0, also if it is that already; -ENOENT: its type has
      * no such set; -EINVAL: no name; -EPERM: outside a behaviour, an init or a fini. */
     int (*become)(struct odeon_context *ctx, const char *name);
+    /* (ABI 2.4) Puts the running message off: it is this actor's, with its sender, correlation id
+     * and kind, until unstash hands it to the actor again. `message` is what the behaviour was
+     * handed. Done when the behaviour has returned; outlives executor and odeond, if the actor's
+     * state does. When the actor ends, or begins anew, it is refused with ODEON_REASON_STASHED: to
+     * its client, to the actor that has asked, else it is a dead letter. 0; -EALREADY: this turn
+     * has done so; -ENOBUFS: the actor has put off as many as one may (setting stash), or 256 KiB;
+     * -EAGAIN: as of send_after, whose table it shares; -EPERM: there is no message. */
+    int (*stash)(struct odeon_context *ctx, const void *message);
+    /* (ABI 2.4) What was put off first comes again, in that order, `most` of them at most, 0: all:
+     * when the behaviour has returned, and before what waits for this actor (behind what has come
+     * to it as urgent). It may be put off once more, and is then behind the others. How many, 0 or
+     * more; -ENOBUFS: this worker's outbox has no room for them; -EAGAIN: the urgent lane of the
+     * actor's queue is at its limit: none of them comes; -EPERM: outside a behaviour, an init or a
+     * fini. */
+    int (*unstash)(struct odeon_context *ctx, uint32_t most);
     /* (ABI 2.5) This actor is a member of the group of this name, which is made if there is none:
      * what is published there comes to it as what is sent comes, from whoever has published. It
      * joins when the behaviour has returned, and is a member until it leaves, ends, or begins anew;

@@ -99,6 +99,7 @@ struct actor_store {
     actor_ref leaving; /* has ended, and something hangs at its slot (special_end()) */
     struct brief brief;
     uint64_t spawned_count; /* count of the turn that last spawned */
+    uint64_t stashed_count; /* ... that last put its message off (asks/stash.h) */
     /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
     void **kept;
     struct state_pool states;

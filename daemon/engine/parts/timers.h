@@ -119,7 +119,8 @@ struct timers {
     uint64_t bytes;     /* of the messages' places that are taken */
     uint32_t n;         /* armed, those that are being cancelled included */
     uint32_t n_watches; /* ... of which wait for no time: watches and memberships */
-    struct timer_owners owners;
+    uint32_t n_stashed; /* ... and messages that actors have put off (asks/stash.h) */
+    struct timer_owners owners, stashed; /* the latter: what each actor has put off */
     /* Watches (timers/watches.h): those that hang at each slot; slots whose actors have ended, and
      * that have not been given back. */
     struct timer_owners watched;

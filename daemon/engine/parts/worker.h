@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct loop {
+    bool unstashed; /* a turn has taken messages back (stash.ST2) */
     uint32_t common_from;
     uint32_t fruitless;
     uint32_t idles;  /* so often it had nothing to do */

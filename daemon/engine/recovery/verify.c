@@ -248,6 +248,11 @@ static bool verify_is_of_a_timer(const struct segment_timer *timer, const struct
     if (timer_posted_is(timer)) /* with what its client may set */
         return (message->prefix & ~(unsigned)(PREFIX_CORRELATION | PREFIX_TRACE)) == PREFIX_KIND &&
                message->flags == 0 && actor_ref_slot(timer->owner) < ODEON_PORTS_MAX;
+    if (timer_is_stashed(timer)) /* as it came to its actor */
+        return timer->stashed == 1 && timer->period_ns == 0 && timer->watched == 0 &&
+               message->flags == 0 && message->to == timer->owner &&
+               (message->prefix &
+                ~(unsigned)(PREFIX_CORRELATION | PREFIX_ACCEPTED | PREFIX_KIND)) == 0;
     return message->flags & ENVELOPE_REPLY
                ? message->prefix == PREFIX_CORRELATION && message->type == MESSAGE_TYPE_NO_ANSWER
                : message->prefix == PREFIX_KIND;

@@ -186,13 +186,25 @@ static bool mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     return run->cut;
 }
 
+/* The urgent lane, and once more what turns of it have taken back from their stash, before any
+ * ordinary message (stash.ST2). True: as mailbox_run_urgent(). */
+static bool mailbox_run_urgents(struct worker *w, struct mailbox_visit *run, uint64_t limit)
+{
+    do {
+        w->loop.unstashed = false;
+        if (mailbox_run_urgent(w, run, limit))
+            return true;
+    } while (unlikely(w->loop.unstashed) && urgent_waits(w->engine, run->id) && run->n < limit);
+    return false;
+}
+
 void mailbox_run(struct worker *w, uint32_t id, bool stolen)
 {
     struct engine *e = w->engine;
     uint64_t limit = load_relaxed(&e->throughput);
     struct mailbox_visit run = { .id = id };
     do {
-        if (unlikely(urgent_waits(e, run.id)) && mailbox_run_urgent(w, &run, limit))
+        if (unlikely(urgent_waits(e, run.id)) && mailbox_run_urgents(w, &run, limit))
             break;
         mailbox_run_ordinary(w, &run, stolen, run.n < limit ? limit - run.n : 1);
         stolen = false;

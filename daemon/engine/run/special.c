@@ -277,7 +277,8 @@ static inline bool special_is_forged(const struct envelope *envelope)
 
 static inline bool special_is_answer(const struct envelope *envelope)
 {
-    return envelope->flags & ENVELOPE_REPLY || envelope->type == MESSAGE_TYPE_NO_ANSWER;
+    return (envelope->flags & ENVELOPE_REPLY || envelope->type == MESSAGE_TYPE_NO_ANSWER) &&
+           !envelope_is_taken_answer(envelope);
 }
 
 /* What a periodic timer has sent, which has been cancelled since (timers.TM7). */

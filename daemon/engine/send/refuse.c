@@ -22,12 +22,13 @@ void refuse_no_answer_write(struct envelope *at, actor_ref asker, actor_ref aske
     memcpy(envelope_payload(at), &no_answer, sizeof(no_answer));
 }
 
-/* It asks something of an actor that lives. */
+/* It asks something of an actor that lives. An answer that has been put off asks nothing. */
 static bool refuse_question(struct worker *w, const struct envelope *question, uint64_t key,
                             enum envelope_reason reason)
 {
     uint64_t token = envelope_correlation(question);
-    if (question->flags & ENVELOPE_REPLY || token == 0 || !actor_key_lives(key))
+    if (question->flags & ENVELOPE_REPLY || token == 0 || !actor_key_lives(key) ||
+        envelope_is_taken_answer(question))
         return false;
     refuse_no_answer_write(outbox_append(w, actor_key_destination(key), refuse_no_answer_size()),
                            question->from, question->to, token, reason);

@@ -7,6 +7,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
+#include "daemon/engine/send/refuse.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timer_put_off.h"
@@ -49,6 +50,21 @@ static void timer_fire_commit(struct engine *e, uint32_t timer, uint64_t next_ns
     timer_heap_move(timers_heap_of(e, timer), timer, next_ns);
 }
 
+/* It is not sent any more. What its owner has put off is told to who has sent it, or a dead letter
+ * (stash.ST4); of another timer nobody is told. */
+static void timer_fire_drop(struct engine *e, uint32_t timer)
+{
+    struct worker *w = e->control;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    bool stashed = timer_is_stashed(durable);
+    if (stashed) {
+        (void)refuse_write(w, segment_timer_message(&e->segment, durable), REASON_STASHED);
+        stat_add(w, STAT_dead_letters, 1);
+    }
+    timer_fire_commit(e, timer, 0);
+    stat_add(w, stashed ? STAT_stash_dead : STAT_timers_dropped, 1);
+}
+
 /* Its owner is initialised by it, if by nothing else so far. */
 static void timer_fire_begin_owner(struct engine *e, uint32_t timer, uint64_t owner_key)
 {
@@ -57,8 +73,7 @@ static void timer_fire_begin_owner(struct engine *e, uint32_t timer, uint64_t ow
     if (actor_key_kind(owner_key) == ACTOR_NEW)
         *outbox_append(w, actor_key_destination(owner_key), envelope_size(0)) =
             (struct envelope){ .to = owner, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
-    timer_fire_commit(e, timer, 0);
-    stat_add(w, STAT_timers_dropped, 1);
+    timer_fire_drop(e, timer);
 }
 
 static struct envelope *timer_fire_copy(struct engine *e, uint32_t timer, uint64_t key)
@@ -110,8 +125,7 @@ static void timer_fire_for_nobody(struct engine *e, uint32_t timer)
     const struct envelope *message = segment_timer_message(&e->segment, durable);
     uint64_t port = timer_fire_key(e, durable->owner);
     if (!timer_posted_is(durable)) {
-        timers_end(e, timer);
-        stat_add(w, STAT_timers_dropped, 1);
+        timer_fire_drop(e, timer);
         return;
     }
     if (port != ACTOR_FREE) {
@@ -184,14 +198,25 @@ static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t monoto
     }
 }
 
+/* What has been written so far is flushed soon enough, and there is room for one more. */
+static bool timer_fire_has_room(const struct engine *e)
+{
+    return e->control->outbox.length < OUTBOX_FLUSH_BYTES &&
+           outbox_fits(e->control, ENVELOPE_SIZE_MAX);
+}
+
 /* One that was cancelled is given back where its kind are (timers_settle()). */
 static void timer_fire_drop_orphans(struct engine *e, uint32_t n)
 {
     uint32_t timer;
-    for (; n > 0 && timer_owners_orphan(&e->timers.owners, &timer); n--) {
+    for (; n > 0 && timer_fire_has_room(e) && timer_owners_orphan(&e->timers.owners, &timer); n--) {
         const struct segment_timer *durable = &e->segment.timers[timer];
         if (durable->claim_count != 0) {
             timer_owners_remove(&e->timers.owners, durable->owner, timer);
+            continue;
+        }
+        if (timer_is_stashed(durable)) {
+            timer_fire_drop(e, timer);
             continue;
         }
         timers_end(e, timer);
@@ -221,7 +246,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     watches_drain(e, TIMER_FIRES);
     int64_t first;
     while ((first = timer_fire_first(e, now_ns)) >= 0 && n++ < TIMER_FIRES &&
-           w->outbox.length < OUTBOX_FLUSH_BYTES && outbox_fits(w, ENVELOPE_SIZE_MAX))
+           timer_fire_has_room(e))
         timer_fire_look_at(e, (uint32_t)first, now_ns);
     bool more = first >= 0 || e->timers.owners.orphans || watches_some_drain(e);
     timers_set_clock(e);

@@ -36,7 +36,12 @@ static inline uint32_t timer_owners_count(const struct timer_owners *owners, act
     const struct timer_owner *of = &owners->of[actor_ref_slot(owner)];
     return of->owner == owner ? of->n : 0;
 }
-/* One of its, if there is any. */
+/* The one behind this one, in the order in which they came; behind the last one the first. */
+static inline uint32_t timer_owners_next(const struct timer_owners *owners, uint32_t timer)
+{
+    return owners->links[timer].next;
+}
+/* The first one of its, if there is any. */
 static inline bool timer_owners_first(const struct timer_owners *owners, actor_ref owner,
                                       uint32_t *ret_timer)
 {

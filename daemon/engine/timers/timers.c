@@ -48,6 +48,8 @@ int timers_open(struct engine *e)
         return -ENOMEM;
     int r = timer_owners_open(&t->owners, n, e->config.actors_max, t->attached);
     if (r == 0)
+        r = timer_owners_open(&t->stashed, n, e->config.actors_max, t->attached);
+    if (r == 0)
         r = watches_open(e);
     if (r == 0)
         r = members_open(e);
@@ -76,6 +78,7 @@ void timers_close(struct engine *e)
     for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
         timer_stock_close(&t->places[class]);
     timer_owners_close(&t->owners);
+    timer_owners_close(&t->stashed);
     watches_close(e);
     members_close(e);
     reserve_free(t->attached, (uint64_t)e->config.actors_max * sizeof(*t->attached));
@@ -151,6 +154,7 @@ bool timers_leave(struct worker *w, actor_ref who)
     pthread_mutex_lock(&e->timers.mutex);
     timer_owners_leave(&e->timers.owners, who);
     timer_owners_leave(&e->timers.members.joined, who);
+    timer_owners_leave(&e->timers.stashed, who);
     bool watched = watches_is_watched(e, who);
     if (!watched)
         watches_leave(w, who);
@@ -178,6 +182,10 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
         timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
     else
         timer_owners_add(&t->owners, durable->owner, timer);
+    if (timer_is_stashed(durable)) {
+        t->n_stashed++;
+        timer_owners_add(&t->stashed, durable->owner, timer);
+    }
     watches_hang(e, timer);
     members_add(e, timer);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
@@ -203,6 +211,10 @@ void timers_end(struct engine *e, uint32_t timer)
                            TIMER_CLASS_BYTES(durable->class));
     else
         timer_owners_remove(&t->owners, durable->owner, timer);
+    if (timer_is_stashed(durable)) {
+        t->n_stashed--;
+        timer_owners_remove(&t->stashed, durable->owner, timer);
+    }
     watches_unhang(e, timer);
     members_remove(e, timer);
     t->n_watches -= durable->watched != 0 || durable->group != 0;
@@ -289,8 +301,9 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     uint32_t generation = timer_word_generation(load_relaxed(&durable->word));
     uint64_t word = timer_word(generation ? generation : 1, TIMER_LIVE);
     uint64_t now_ns = request->clock == TIMER_CLOCK_BOOT ? clock_boot_ns() : clock_now_ns();
-    durable->deadline_ns =
-        request->watched || request->group ? WATCH_NEVER_NS : now_ns + request->delay_ns;
+    durable->deadline_ns = request->watched || request->group || request->stashed
+                               ? WATCH_NEVER_NS
+                               : now_ns + request->delay_ns;
     durable->clock = request->clock;
     durable->period_ns = request->period_ns;
     durable->sequence = ++e->timers.sequence;
@@ -303,6 +316,7 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     durable->place = place;
     durable->boot = load_relaxed(&e->segment.header->boots);
     durable->watched = request->watched;
+    durable->stashed = request->stashed;
     durable->end = REASON_NONE;
     durable->group = request->group;
     durable->member_place = request->group ? members_place(e, request->group) : 0;
@@ -357,8 +371,8 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
         r = -EAGAIN;
     }
     pthread_mutex_unlock(&e->timers.mutex);
-    stat_add(w, STAT_timers_armed, r == 0);
-    stat_add(w, STAT_timers_refused, r == -EAGAIN);
+    if (!request->stashed)
+        stat_add(w, r == 0 ? STAT_timers_armed : STAT_timers_refused, 1);
     return r;
 }
 
@@ -430,7 +444,7 @@ static bool timers_is_such(const struct segment *segment, uint64_t id, bool watc
 {
     const struct segment_timer *timer = &segment->timers[(uint32_t)id];
     return timers_is_there(segment, id) && (timer->watched != 0) == watch && timer->group == 0 &&
-           !watches_is_link(segment, timer);
+           !timer_is_stashed(timer) && !watches_is_link(segment, timer);
 }
 
 int timers_cancel(struct worker *w, uint64_t id, bool watch)

@@ -53,6 +53,7 @@ struct timer_request {
      * end makes it fire, at no other time. What writes its message, which is as long as `size`
      * says, and has one optional word. */
     actor_ref asked, watched;
+    bool stashed; /* it is never due (asks/stash.h); the record is `fill`'s */
     void (*fill)(struct envelope *at, const struct worker *w, const struct timer_request *request,
                  uint64_t id);
     uint64_t meta; /* type and behaviour, as envelope_meta() without a length */
@@ -102,6 +103,10 @@ static inline uint32_t timer_tag(uint64_t id)
 /* A record from `owner` with this tag, which is not 0, is not to be run any more (timers.TM7). */
 bool timers_is_revoked(struct engine *engine, actor_ref owner, uint32_t tag);
 
+static inline bool timer_is_stashed(const struct segment_timer *timer)
+{
+    return timer->stashed != 0;
+}
 static inline uint64_t timer_word(uint32_t generation, enum segment_timer_state state)
 {
     return (uint64_t)generation << 32 | state;

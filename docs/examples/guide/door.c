@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A door that is locked or open, of docs/plugins-further.md. */
+/* A door that is locked or open, of docs/plugins-further.md: who comes while it is locked waits. */
 #include <odeon/plugin.h>
 
 ODEON_MESSAGE(door_enter, 1, { uint64_t who; });
@@ -26,15 +26,18 @@ ODEON_RECEIVE(door, door_lock)
     return ODEON_NODELETE;
 }
 
-/* Whoever has sent it gets no answer. */
+/* Not now: whoever has sent it gets an answer when the door is open. */
 ODEON_RECEIVE_IN(door, locked, door_enter)
 {
-    odeon_log(ctx, ODEON_LOG_WARNING, "somebody is turned away");
+    int r = odeon_stash(ctx, msg);
+    if (r < 0)
+        odeon_logf(ctx, ODEON_LOG_WARNING, "somebody is turned away: %s", odeon_strerror(r));
     return ODEON_NODELETE;
 }
 ODEON_RECEIVE_IN(door, locked, door_unlock)
 {
     odeon_become(ctx, "open");
+    odeon_unstash(ctx);
     return ODEON_NODELETE;
 }
 
