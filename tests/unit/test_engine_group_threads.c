@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups, with workers that run: several publish at once, while some join and leave without end. Who
- * stays gets all of each publisher's, once and in order; who comes and goes gets them in order. */
+/* Groups, with workers that run: several publish at once, while some join and leave without end.
+ * Who stays gets all of each publisher's, once and in order; who comes and goes, in order. */
 #include "engine_fixture.h"
 
 enum {

@@ -451,7 +451,7 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 34);
+    assert_int_equal(n, 35);
     assert_int_equal(live, 20);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);

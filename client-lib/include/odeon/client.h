@@ -62,7 +62,8 @@
  *   -ECANCELED      a helper (<odeon/helper.h>) was freed before it came to it
  *   -ECHILD         the client, or port, is that of the parent of this process
  *   -EPROTO, -ENOSYS   the service speaks another protocol, or wrongly; does not know the request
- *   -ENOTSUP, -EOPNOTSUPP      not of a port without a pipe; not of this kind of actor
+ *   -ENOTSUP, -EOPNOTSUPP      not of a port without a pipe, or that several threads post through;
+ *                   not of this kind of actor
  *   -ENOEXEC, -EISDIR, -EFBIG, -ELOOP, -EBADF   a plugin's file is none, or cannot be read
  *
  * Another one is the kernel's, of a file that was named (-ENOTDIR), or of a call that failed.

@@ -88,19 +88,32 @@ static inline void group_record_of_type(struct group_record *r, const struct wor
                                                                        : BEHAVIOUR_NONE);
 }
 
+/* A small one to where there is room goes to the outbox without a further look, as a behaviour's
+ * does. */
+static inline bool group_is_simple(const struct worker *w, const struct group_record *r,
+                                   uint32_t destination)
+{
+    return sizeof(struct outbox_run) + r->size <= OUTBOX_SMALL_BYTES &&
+           destination != w->batch.queue && w->outbox.length < w->outbox.room &&
+           w->outbox.has_room[destination];
+}
+
 /* One member's. False: it has none of it, since its queue is full. */
 static inline bool group_send(struct worker *w, struct group_record *r, actor_ref member)
 {
     uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(member)].key);
     uint32_t destination = actor_key_destination(key);
-    if (unlikely(actor_key_generation(key) != actor_ref_generation(member)))
+    if (unlikely(actor_key_generation(key) != actor_ref_generation(member) ||
+                 destination == NO_DESTINATION))
         return true; /* it has ended */
     if (unlikely(actor_key_type(key) != r->type))
         group_record_of_type(r, w, actor_key_type(key));
-    if (unlikely(!place_has_room(w, destination, r->size)) &&
+    bool simple = group_is_simple(w, r, destination);
+    if (unlikely(!simple && !place_has_room(w, destination, r->size)) &&
         compose_at_limit(w, member, r->meta, destination, r->size) <= 0)
         return false;
-    uint64_t *words = envelope_words(place_record(w, destination, r->size));
+    uint64_t *words = envelope_words(simple ? outbox_append(w, destination, r->size)
+                                            : place_record(w, destination, r->size));
     const uint64_t *from = envelope_payload(r->publication);
     words[0] = member;
     words[1] = r->publication->from;

@@ -17,7 +17,7 @@
 
 #include "daemon/engine/core/core.h"
 
-enum { MEMBERS_BLOCK_MAX = 64 };
+enum { MEMBERS_BLOCK_MAX = 128 };
 
 int members_open(struct engine *engine);
 void members_close(struct engine *engine);
