@@ -61,24 +61,44 @@ uint64_t timer_recover_undo(struct engine *e)
     return undone;
 }
 
-/* Places up to the last one that is taken are taken or free; those behind were never used. */
-static void timer_recover_places(struct engine *e, uint32_t class, uint8_t *taken)
+/* A byte for each place of each class: 1, it is taken. One look at the table for all of them. */
+struct timer_recover_map {
+    uint8_t *taken[TIMER_CLASSES];
+};
+
+static void timer_recover_map_free(struct timer_recover_map *map)
 {
-    struct timer_stock *places = &e->timers.places[class];
-    uint32_t high = load_relaxed(&e->segment.header->timers_high);
-    for (uint32_t i = 0; i < high; i++) {
-        const struct segment_timer *timer = &e->segment.timers[i];
-        if (!timer_recover_lives(timer) || timer->class != class)
-            continue;
-        taken[timer->place] = 1;
-        if (places->fresh <= timer->place)
-            places->fresh = timer->place + 1;
+    for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
+        free(map->taken[class]);
+}
+
+static int timer_recover_map_make(const struct timers *t, struct timer_recover_map *ret)
+{
+    *ret = (struct timer_recover_map){ 0 };
+    for (uint32_t class = 0; class < TIMER_CLASSES; class ++) {
+        ret->taken[class] = calloc(t->places[class].n_max, 1);
+        if (!ret->taken[class])
+            return -ENOMEM;
     }
-    for (uint32_t place = 0; place < places->fresh; place++) {
-        if (!taken[place])
-            timer_stock_put(places, place);
-        taken[place] = 0;
-    }
+    return 0;
+}
+
+static void timer_recover_take(struct timers *t, struct timer_recover_map *map,
+                               const struct segment_timer *timer)
+{
+    struct timer_stock *places = &t->places[timer->class];
+    map->taken[timer->class][timer->place] = 1;
+    if (places->fresh <= timer->place)
+        places->fresh = timer->place + 1;
+}
+
+/* Places up to the last one that is taken are taken or free; those behind were never used. */
+static void timer_recover_places(struct timers *t, const struct timer_recover_map *map)
+{
+    for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
+        for (uint32_t place = 0; place < t->places[class].fresh; place++)
+            if (!map->taken[class][place])
+                timer_stock_put(&t->places[class], place);
 }
 
 /* Is it one that will fire, or of a life that is over (timers.TM4)? That is looked after at
@@ -97,32 +117,39 @@ static uint64_t timer_recover_due(const struct engine *e, const struct segment_t
                                                          : timer->deadline_ns;
 }
 
-int timer_recover_rebuild(struct engine *e)
+static int timer_recover_table(struct engine *e, struct timer_recover_map *map)
 {
     struct timers *t = &e->timers;
     uint32_t high = load_relaxed(&e->segment.header->timers_high);
-    t->sequence = load_relaxed(&e->segment.header->boots) << TIMER_SEQUENCE_BOOT; /* members.M3 */
-    if (high == 0)
-        return 0;
-    uint8_t *taken = calloc(t->places[0].n_max, 1);
-    if (!taken)
-        return -ENOMEM;
     t->numbers.fresh = high;
     for (uint32_t i = 0; i < high; i++) {
         const struct segment_timer *timer = &e->segment.timers[i];
         if (timer_recover_lives(timer)) {
-            if (!members_recover_room(e, timer)) {
-                free(taken);
+            if (!members_recover_room(e, timer))
                 return -ENOMEM;
-            }
             timers_count_in(e, i, timer_recover_due(e, timer));
+            timer_recover_take(t, map, timer);
         } else if (timer_word_state(load_relaxed(&timer->word)) == TIMER_FREE) {
             timer_stock_put(&t->numbers, i);
         }
     }
-    for (uint32_t class = 0; class < TIMER_CLASSES; class ++)
-        timer_recover_places(e, class, taken);
-    free(taken);
-    timers_set_clock(e);
     return 0;
+}
+
+int timer_recover_rebuild(struct engine *e)
+{
+    struct timers *t = &e->timers;
+    struct timer_recover_map map;
+    t->sequence = load_relaxed(&e->segment.header->boots) << TIMER_SEQUENCE_BOOT; /* members.M3 */
+    if (load_relaxed(&e->segment.header->timers_high) == 0)
+        return 0;
+    int r = timer_recover_map_make(t, &map);
+    if (r == 0)
+        r = timer_recover_table(e, &map);
+    if (r == 0)
+        timer_recover_places(t, &map);
+    timer_recover_map_free(&map);
+    if (r == 0)
+        timers_set_clock(e);
+    return r;
 }
