@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A door that is locked or open, of docs/plugins-further.md: who comes while it is locked waits. */
+/* A door that is locked or open, of docs/plugins/phases.md: who comes while it is locked waits. */
 #include <odeon/plugin.h>
 
 ODEON_MESSAGE(door_enter, 1, { uint64_t who; });
