@@ -4,6 +4,7 @@
  * the mayfly that has made them; lamps do not end. */
 #include <errno.h>
 #include <odeon/plugin.h>
+#include <string.h>
 
 #include "tests/stress/scribe.h"
 #include "tests/stress/scribe_log.h"
@@ -11,6 +12,7 @@
 ODEON_STATE(mayfly, {
     struct scribe_log log;
     uint64_t number, token, blind;
+    uint64_t heard[SCRIBES];
 });
 
 ODEON_INIT(mayfly, struct scribe_args)
@@ -51,8 +53,21 @@ ODEON_RECEIVE(mayfly, mayfly_begin)
                       .number = self->number,
                       .how = msg->seed % 2 ? SCRIBE_LATER : SCRIBE_NEVER) < 0)
         scribe_note_wrong(&self->log, ctx, __LINE__);
-    if (!self->blind && hatch(ctx, msg->scribe, msg->seed % 3) < 0)
+    if (!self->blind &&
+        (hatch(ctx, msg->scribe, msg->seed % 3) < 0 || odeon_join(ctx, SCRIBE_CHOIR) < 0))
         scribe_note_wrong(&self->log, ctx, __LINE__);
+    return ODEON_NODELETE;
+}
+
+/* It has joined somewhere in between: from there on it hears each of them. */
+ODEON_RECEIVE(mayfly, scribe_sung)
+{
+    uint64_t *heard = &self->heard[msg->scribe - 1];
+
+    scribe_note_turn(&self->log, ctx);
+    if (*heard != 0 && msg->number != *heard + 1)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    *heard = msg->number;
     return ODEON_NODELETE;
 }
 
@@ -93,7 +108,7 @@ ODEON_RECEIVE(mayfly, scribe_due)
 
 ODEON_HANDLERS(mayfly, ODEON_ON(mayfly, mayfly_begin), ODEON_ON(mayfly, scribe_question),
                ODEON_ON(mayfly, scribe_answer), ODEON_ON(mayfly, odeon_no_answer),
-               ODEON_ON(mayfly, scribe_due));
+               ODEON_ON(mayfly, scribe_due), ODEON_ON(mayfly, scribe_sung));
 ODEON_ACTOR_TYPE(mayfly, ODEON_POLICY(ODEON_RESTART_KEEP));
 
 ODEON_STATE(moth, { uint64_t flown; });
@@ -111,14 +126,78 @@ ODEON_RECEIVE(moth, moth_begin)
 ODEON_HANDLERS(moth, ODEON_ON(moth, moth_begin));
 ODEON_ACTOR_TYPE(moth, ODEON_POLICY(ODEON_RESTART_KEEP));
 
+/* After some answers it is dark for a while, and puts off what it is asked. */
+enum { LAMP_ANSWERS = 4, LAMP_DARK_NS = 2000000 };
 ODEON_STATE(lamp, { uint64_t answered; });
+
+static void lamp_dim(struct odeon_context *ctx)
+{
+    if (odeon_signal_after(ctx, NULL, LAMP_DARK_NS, odeon_self(ctx, lamp), lamp_light) == 0)
+        odeon_become(ctx, "dark");
+}
 
 ODEON_RECEIVE(lamp, scribe_question)
 {
-    self->answered++;
     odeon_reply(ctx, scribe_answer, .number = msg->number);
+    if (++self->answered % LAMP_ANSWERS == 0)
+        lamp_dim(ctx);
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(lamp, ODEON_ON(lamp, scribe_question));
-ODEON_ACTOR_TYPE(lamp, ODEON_POLICY(ODEON_RESTART_KEEP));
+ODEON_RECEIVE(lamp, lamp_light)
+{
+    return ODEON_NODELETE;
+}
+
+/* It has no room for more than so many. */
+ODEON_RECEIVE_IN(lamp, dark, scribe_question)
+{
+    if (odeon_stash(ctx, msg) < 0)
+        odeon_reply(ctx, scribe_answer, .number = msg->number);
+    return ODEON_NODELETE;
+}
+
+/* Where they have no room it is dark a while longer. */
+ODEON_RECEIVE_IN(lamp, dark, lamp_light)
+{
+    if (odeon_unstash(ctx) < 0)
+        lamp_dim(ctx);
+    else
+        odeon_become(ctx, "lit");
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(lamp, ODEON_ON(lamp, scribe_question), ODEON_ON(lamp, lamp_light));
+ODEON_HANDLERS_IN(lamp, dark, ODEON_ON_IN(lamp, dark, scribe_question),
+                  ODEON_ON_IN(lamp, dark, lamp_light));
+ODEON_ACTOR_TYPE(lamp, ODEON_POLICY(ODEON_RESTART_KEEP), ODEON_BEHAVIOURS_NAME("lit"),
+                 ODEON_PHASES(ODEON_PHASE(lamp, dark)));
+
+ODEON_STATE(ear, { uint64_t member, wrong, heard[SCRIBES]; });
+
+ODEON_INIT(ear)
+{
+    self->member = odeon_join(ctx, SCRIBE_CHOIR) == 0;
+    return self->member ? 0 : -EAGAIN;
+}
+
+ODEON_RECEIVE(ear, scribe_sung)
+{
+    uint64_t *heard = &self->heard[msg->scribe - 1];
+
+    self->wrong += msg->number != *heard + 1;
+    *heard = msg->number;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(ear, ear_ask)
+{
+    struct ear_says says = { .member = self->member, .wrong = self->wrong };
+
+    memcpy(says.heard, self->heard, sizeof(says.heard));
+    odeon_reply_(ctx, odeon_message_of(ear_says)->id, &says, sizeof(says));
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(ear, ODEON_ON(ear, scribe_sung), ODEON_ON(ear, ear_ask));
+ODEON_ACTOR_TYPE(ear, ODEON_POLICY(ODEON_RESTART_KEEP));

@@ -73,8 +73,47 @@ static void log_path(char *path, size_t size, const char *who, unsigned index)
     snprintf(path, size, "%s/%s-%u", shared->directory, who, index);
 }
 
+/* ---- ears ---- */
+
+static odeon_ref ears[SCRIBE_EARS];
+static uint64_t sung[SCRIBES]; /* as the scribes said last */
+
+static struct ear_says ear_says(unsigned index)
+{
+    struct odeon_delivery delivery;
+    struct ear_says says = { 0 };
+    if (odeon_port_call(port, ears[index], type_of(odeon_message_of(ear_ask)), NULL, 0,
+                        SECONDS(PATIENCE_S), &delivery) == ODEON_CALL_REPLY)
+        memcpy(&says, delivery.data, sizeof(says));
+    odeon_port_release(port);
+    return says;
+}
+
+/* Each has heard each number of each scribe, once and in order. */
+static bool ears_agree(void)
+{
+    bool agree = true;
+    for (unsigned i = 0; i < SCRIBE_EARS && agree; i++) {
+        struct ear_says says = ear_says(i);
+        if (says.wrong > 0)
+            say_wrong("an ear has heard something that was not the next one");
+        agree = says.wrong == 0 && memcmp(says.heard, sung, sizeof(sung)) == 0;
+    }
+    return agree;
+}
+
 /* An executor with injection points may die in the middle: what it has made then is nobody's, and
  * says nothing. */
+static void make_ears(void)
+{
+    for (unsigned i = 0; i < SCRIBE_EARS; i++)
+        if (!wait_until(odeon_actor_spawn(client, "ear", NULL, NULL, 0, &ears[i]) == 0))
+            cannot("ear");
+    for (unsigned i = 0; i < SCRIBE_EARS; i++)
+        if (!ear_says(i).member)
+            cannot("ear that has joined");
+}
+
 static void make_scribes(void)
 {
     uint32_t seats_type = type_of(odeon_message_of(scribe_seats));
@@ -110,6 +149,7 @@ static uint64_t hush(uint64_t last_us)
         }
         const struct scribe_open *told = delivery.data;
         open += told->timers + told->questions + told->ends;
+        sung[i] = told->sung;
         odeon_port_release(port);
     }
     return open;
@@ -125,12 +165,11 @@ static uint64_t timers_listed(void)
     return n;
 }
 
-/* All that was promised comes; then each scribe waits for one timer more, which comes behind all
- * that it has cancelled or had before; then the service has no timer left. */
-/* All that are left: scribes, and a lamp of each name that somebody has asked for. */
+/* All that are left: scribes, ears and their group, and a lamp of each name that somebody has asked
+ * for. */
 static uint64_t actors_expected(void)
 {
-    uint64_t n = SCRIBES;
+    uint64_t n = SCRIBES + (options.blind ? 0 : SCRIBE_EARS + 1);
     for (char i = 0; i < SCRIBE_LAMPS; i++) {
         char name[] = { 'l', 'a', 'm', 'p', '.', (char)('0' + i), 0 };
         odeon_ref ref;
@@ -149,6 +188,18 @@ static uint64_t actors_alive(void)
     return n;
 }
 
+/* The members that are left, who have not ended, are the ears. */
+static bool choir_is_right(void)
+{
+    struct odeon_list *list = NULL;
+    bool right = odeon_group_list(client, 0, 0, &list) == 0 && list->n == 1 &&
+                 ((const struct odeon_group_info *)list->rows)->members == SCRIBE_EARS;
+    odeon_list_free(list);
+    return right;
+}
+
+/* All that was promised comes; then each scribe waits for one timer more, which comes behind all
+ * that it has cancelled or had before; then the service has no timer left. */
 static void come_to_rest(void)
 {
     int64_t s = options.patience_s;
@@ -162,6 +213,8 @@ static void come_to_rest(void)
         say_wrong("timers are left that nobody waits for");
     if (!wait_until_within(s, is_broken() || actors_alive() == actors_expected()))
         say_wrong("actors are left whose parents have ended");
+    if (!options.blind && !wait_until_within(s, is_broken() || (ears_agree() && choir_is_right())))
+        say_wrong("an ear has not heard what was sung, or the choir has others");
     printf("# actors=%" PRIu64 " expected=%" PRIu64 "\n", actors_alive(), actors_expected());
 }
 
@@ -378,6 +431,8 @@ static void prepare(void)
     shared->patience_s = options.patience_s;
     client = service_connect(service, "promises");
     port = port_open_or_fail(client, 0, 0, false);
+    if (!options.blind)
+        make_ears();
     make_scribes();
 }
 

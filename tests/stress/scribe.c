@@ -38,7 +38,7 @@ struct scribe_end {
 
 ODEON_STATE(scribe, {
     struct scribe_log log; /* first: what is noted of it */
-    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind;
+    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind, sung;
     odeon_ref others[8], mayfly;
     struct scribe_tick ticks[TICKS];
     struct scribe_period periods[PERIODS];
@@ -319,6 +319,15 @@ static void end_period(struct scribe_state *self, struct odeon_context *ctx)
         cancel_period(self, ctx, &self->periods[draw(self, PERIODS)]);
 }
 
+static void sing(struct scribe_state *self, struct odeon_context *ctx)
+{
+    if (self->blind)
+        return;
+    if (odeon_publish(ctx, SCRIBE_CHOIR, scribe_sung, .scribe = self->log.actor,
+                      .number = ++self->sung) < 0)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+}
+
 static void act(struct scribe_state *self, struct odeon_context *ctx)
 {
     static void (*const acts[])(struct scribe_state *, struct odeon_context *) = {
@@ -326,7 +335,7 @@ static void act(struct scribe_state *self, struct odeon_context *ctx)
         cancel_tick, cancel_tick, arm_period,  end_period,
         ask,         ask,         ask,         ask,
         withdraw,    withdraw,    have_mayfly, watch_the_last,
-        unwatch
+        unwatch,     sing
     };
 
     for (uint64_t n = draw(self, 4); n > 0 && !self->hushed; n--)
@@ -458,7 +467,7 @@ ODEON_RECEIVE(scribe, scribe_hush)
     if (msg->last_us)
         arm(self, ctx, SCRIBE_END, (uint32_t)msg->last_us);
     odeon_reply(ctx, scribe_open, .timers = self->timers_open, .questions = self->questions_open,
-                .ends = self->ends_open);
+                .ends = self->ends_open, .sung = self->sung);
     return ODEON_NODELETE;
 }
 
@@ -472,5 +481,6 @@ ODEON_ACTOR_TYPE(scribe, ODEON_POLICY(ODEON_RESTART_KEEP));
 ODEON_DECLARE_TYPE(mayfly);
 ODEON_DECLARE_TYPE(moth);
 ODEON_DECLARE_TYPE(lamp);
+ODEON_DECLARE_TYPE(ear);
 ODEON_PLUGIN("scribe", "1.0.0", ODEON_TYPE(scribe), ODEON_TYPE(mayfly), ODEON_TYPE(moth),
-             ODEON_TYPE(lamp));
+             ODEON_TYPE(lamp), ODEON_TYPE(ear));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The actors of the torture of promises: scribes, which arm timers, cancel them, ask each other,
  * answer at once, later or never, pass questions on, take them back, have mayflies, which they
- * monitor, light lamps, of which there is one of each name, and write all of it down in logs of
- * histories (tests/history); mayflies, which end with timers armed and questions asked; and moths,
- * which are linked to a mayfly, or to another moth, and end with it.
+ * monitor, ask lamps, of which there is one of each name, sing to a group, and write all of it down
+ * in logs of histories (tests/history); mayflies, which end with timers armed and questions asked;
+ * moths, which are linked to a mayfly, or to another moth, and end with it; lamps, which are dark
+ * now and then and put off what they are asked; and ears, which are in the group all the while.
  *
  * A scribe acts by what it draws, whenever something comes. Clients post numbers to it and ask it.
  */
@@ -14,7 +15,8 @@
 #include <odeon/message.h>
 #include <odeon/monitor.h>
 
-enum { SCRIBES = 8, SCRIBE_LAMPS = 4 /* "lamp.0", ... */ };
+enum { SCRIBES = 8, SCRIBE_LAMPS = 4 /* "lamp.0", ... */, SCRIBE_EARS = 4 };
+#define SCRIBE_CHOIR "choir" /* the group */
 /* In a history's records: scribes are 1 to SCRIBES, clients these, mayflies have their scribe in
  * the lowest byte. */
 enum { SCRIBE_CLIENTS = 0x80 };
@@ -59,7 +61,7 @@ ODEON_MESSAGE(scribe_seats, 1, { odeon_ref others[8]; });
 /* From here on nothing new, but one last timer, so long from now, if it is not 0; what is still to
  * come is the answer. */
 ODEON_MESSAGE(scribe_hush, 1, { uint64_t last_us; });
-ODEON_MESSAGE(scribe_open, 1, { uint64_t timers, questions, ends; });
+ODEON_MESSAGE(scribe_open, 1, { uint64_t timers, questions, ends, sung; });
 ODEON_MESSAGE(mayfly_begin, 1, {
     odeon_ref scribe;
     uint64_t seed;
@@ -72,12 +74,21 @@ ODEON_MESSAGE(moth_begin, 1, {
 });
 ODEON_MESSAGE(moth_hatched, 1, { odeon_ref moth; });
 
+/* To the group: the number-th one of this scribe. */
+ODEON_MESSAGE(scribe_sung, 1, { uint64_t scribe, number; });
+/* What an ear has heard of each scribe, and how often it was not the next one. */
+ODEON_SIGNAL(ear_ask, 1);
+ODEON_MESSAGE(ear_says, 1, { uint64_t member, wrong, heard[8]; });
+ODEON_SIGNAL(lamp_light, 1);
+
 ODEON_INTERFACE(scribe, scribe_seats, scribe_post, scribe_question, scribe_answer, odeon_no_answer,
                 odeon_down, scribe_due, scribe_owed, scribe_hush, moth_hatched);
-ODEON_INTERFACE(mayfly, mayfly_begin, scribe_question, scribe_answer, odeon_no_answer, scribe_due);
+ODEON_INTERFACE(mayfly, mayfly_begin, scribe_question, scribe_answer, odeon_no_answer, scribe_due,
+                scribe_sung);
 
 ODEON_INTERFACE(moth, moth_begin);
-ODEON_INTERFACE(lamp, scribe_question);
+ODEON_INTERFACE(lamp, scribe_question, lamp_light);
+ODEON_INTERFACE(ear, scribe_sung, ear_ask);
 
 struct scribe_args {
     uint64_t index, seed;
