@@ -458,6 +458,18 @@ static pid_t last_executor(const struct service *service)
     return last;
 }
 
+/* A plugin that is loaded while three executors in a row end is left out (safe_mode.h), which is
+ * not what this is about: after two of them one may serve, so that it begins from 0. */
+static void spare_the_plugin(struct service *service, pid_t former, unsigned *spared)
+{
+    unsigned blamed = service_log_count(service, "has ended while it loaded plugin");
+
+    if (blamed - *spared < 2)
+        return;
+    *spared = blamed;
+    service_wait_executor(service, former);
+}
+
 /* At moments that nobody has chosen, from its first instruction to when it serves. */
 static void test_executors_killed_while_they_start(void **state)
 {
@@ -465,6 +477,7 @@ static void test_executors_killed_while_they_start(void **state)
     struct service *service = manager_service(manager);
     odeon_ref first = ODEON_NOBODY;
     pid_t executor = 0;
+    unsigned spared = 0;
 
     (void)state;
     for (unsigned i = 0; i < KILLS; i++) {
@@ -472,6 +485,7 @@ static void test_executors_killed_while_they_start(void **state)
         int64_t moment;
 
         assert_true(wait_until((executor = last_executor(service)) != former));
+        spare_the_plugin(service, former, &spared);
         moment = time_ns() + (int64_t)(i % 24) * MILLISECONDS(1) / 2;
         while (time_ns() < moment)
             pause_briefly();
