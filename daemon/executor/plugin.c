@@ -19,14 +19,9 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/plugin_check.h"
 #include "daemon/executor/plugin_descriptor.h"
+#include "daemon/executor/plugin_messages.h"
 #include "daemon/executor/plugin_place.h"
-
-struct plugin_type {
-    uint32_t id; /* the engine's, 0: not registered */
-    struct engine_actor_type_info info;
-    struct engine_behaviour *behaviours;
-    struct engine_behaviour_set *phases; /* with their functions behind them */
-};
+#include "daemon/executor/plugin_type.h"
 
 struct plugin {
     enum plugin_state state;
@@ -98,14 +93,6 @@ static bool plugin_is_in_engine(const struct plugin *plugin, struct engine *engi
             return true;
     }
     return false;
-}
-
-static void plugin_type_free(struct plugin_type *type)
-{
-    for (uint32_t i = 0; type->phases && i < type->info.n_others; i++)
-        free((void *)type->phases[i].run);
-    free(type->phases);
-    free(type->behaviours);
 }
 
 static struct plugin *plugin_free(struct plugin *plugin, struct engine *engine)
@@ -221,121 +208,6 @@ static int plugin_check_names_free(const struct plugin_registry *registry,
     return 0;
 }
 
-static int plugin_intern_message(struct engine *engine, struct odeon_message_type *m,
-                                 const char *plugin, struct explain *explain)
-{
-    struct engine_message_type known;
-    uint16_t id;
-    int r = engine_message_type_intern(engine, m->name, m->version, m->size, m->has_tail != 0,
-                                       m->fields, &id);
-
-    if (r == 0) {
-        m->id = id;
-        return 0;
-    }
-    if (r == -EBADMSG && engine_message_type_find(engine, m->name, m->version, &known) == 0)
-        return explain_set(explain, r,
-                           "plugin %s: message %s version %u has %u bytes%s and the fields '%s', "
-                           "but is known with %u "
-                           "bytes%s and the fields "
-                           "'%s': give the changed message another version",
-                           plugin, m->name, m->version, m->size, m->has_tail ? " and a tail" : "",
-                           m->fields, known.size, known.has_tail ? " and a tail" : "",
-                           known.fields);
-    if (r == -ENOSPC)
-        return explain_set(
-            explain, r,
-            "plugin %s: no room for message %s: %d message types are known, which is the limit",
-            plugin, m->name, ODEON_MESSAGE_TYPES_MAX);
-    return explain_set(explain, r, "plugin %s: message %s cannot be registered: %s", plugin,
-                       m->name, strerror(-r));
-}
-
-/* Those of the list and, should one be missing there, those that behaviours name. */
-static int plugin_intern_messages(struct engine *engine, const struct odeon_plugin *d,
-                                  struct explain *explain)
-{
-    size_t n = plugin_descriptor_count_messages(d);
-    int r;
-
-    for (size_t i = 0; i < n; i++) {
-        struct odeon_message_type *m = plugin_descriptor_get_message(d, i);
-
-        if (!m)
-            continue;
-        r = plugin_intern_message(engine, m, d->name, explain);
-        if (r < 0)
-            return r;
-    }
-    for (uint32_t i = 0; i < d->n_types; i++)
-        for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
-            r = plugin_intern_message(
-                engine, plugin_descriptor_get_behaviour(d->types[i], j)->message, d->name, explain);
-            if (r < 0)
-                return r;
-        }
-    return 0;
-}
-
-/* The sets of behaviours beside the first one. */
-static int plugin_type_init_phases(struct plugin_type *type, const struct odeon_actor_type *t,
-                                   engine_behaviour_fn around)
-{
-    uint32_t n = plugin_descriptor_count_phases(t);
-
-    type->phases = calloc(n + 1, sizeof(*type->phases));
-    if (!type->phases)
-        return -ENOMEM;
-    type->info.others = type->phases;
-    for (type->info.n_others = 0; type->info.n_others < n; type->info.n_others++) {
-        const struct odeon_behaviour_set *set = t->phases[type->info.n_others];
-        engine_behaviour_fn *run = calloc(t->n_behaviours + 1, sizeof(*run));
-
-        if (!run)
-            return -ENOMEM;
-        for (uint32_t i = 0; i < t->n_behaviours; i++)
-            run[i] = around
-                         ? around
-                         : host_adapt_behaviour(plugin_descriptor_get_behaviour_in(t, set, i)->run);
-        type->phases[type->info.n_others] =
-            (struct engine_behaviour_set){ .name = set->name, .run = run };
-    }
-    return 0;
-}
-
-static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin *d,
-                            const struct odeon_actor_type *t, engine_behaviour_fn around)
-{
-    type->behaviours = calloc(t->n_behaviours + 1, sizeof(*type->behaviours));
-    if (!type->behaviours)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < t->n_behaviours; i++) {
-        const struct odeon_behaviour *b = plugin_descriptor_get_behaviour(t, i);
-        const struct odeon_message_type *m = b->message;
-
-        type->behaviours[i] = (struct engine_behaviour){
-            .message_type = (uint16_t)m->id,
-            .size = (uint16_t)message_type_least_size(m),
-            .has_tail = m->has_tail,
-            .run = around ? around : host_adapt_behaviour(b->run),
-        };
-    }
-    type->info = (struct engine_actor_type_info){
-        .name = t->name,
-        .plugin = d->name,
-        .version = t->version,
-        .state_size = t->state_size,
-        .restart = (enum engine_restart)t->restart,
-        .overflow = (enum engine_overflow)t->overflow,
-        .n_behaviours = t->n_behaviours,
-        .behaviours = type->behaviours,
-        .phase = plugin_descriptor_first_phase(t),
-        .init = host_adapt_init(t->init),
-        .fini = host_adapt_fini(t->fini),
-    };
-    return plugin_type_init_phases(type, t, around);
-}
-
 static int plugin_translate_types(struct plugin *plugin, engine_behaviour_fn around)
 {
     const struct odeon_plugin *d = plugin->descriptor;
@@ -345,7 +217,7 @@ static int plugin_translate_types(struct plugin *plugin, engine_behaviour_fn aro
         return -ENOMEM;
     for (plugin->n_types = 0; plugin->n_types < d->n_types; plugin->n_types++) {
         int r =
-            plugin_type_init(&plugin->types[plugin->n_types], d, d->types[plugin->n_types], around);
+            plugin_type_make(&plugin->types[plugin->n_types], d, d->types[plugin->n_types], around);
 
         if (r < 0) {
             plugin_type_free(&plugin->types[plugin->n_types]);
@@ -412,7 +284,7 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
 
     if (r < 0)
         return r;
-    r = plugin_intern_messages(registry->engine, d, explain);
+    r = plugin_messages_intern(registry->engine, d, explain);
     if (r < 0)
         return r;
     r = plugin_translate_types(plugin, registry->around);
@@ -706,16 +578,6 @@ void plugin_registry_set_around(struct plugin_registry *registry, engine_behavio
     registry->around = around;
 }
 
-/* Of the set that is called so. */
-static odeon_behaviour_fn plugin_find_behaviour_in(const struct odeon_actor_type *t,
-                                                   const char *phase, uint32_t index)
-{
-    for (uint32_t i = 0; i < plugin_descriptor_count_phases(t); i++)
-        if (strcmp(t->phases[i]->name, phase) == 0)
-            return plugin_descriptor_get_behaviour_in(t, t->phases[i], index)->run;
-    return plugin_descriptor_get_behaviour(t, index)->run;
-}
-
 odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *registry,
                                                   uint32_t type, const char *phase,
                                                   uint32_t message)
@@ -724,10 +586,8 @@ odeon_behaviour_fn plugin_registry_find_behaviour(const struct plugin_registry *
         for (unsigned j = 0; j < registry->plugins[i]->n_types; j++) {
             const struct plugin_type *t = &registry->plugins[i]->types[j];
 
-            for (uint32_t k = 0; t->id == type && k < t->info.n_behaviours; k++)
-                if (t->behaviours[k].message_type == message)
-                    return plugin_find_behaviour_in(registry->plugins[i]->descriptor->types[j],
-                                                    phase, k);
+            if (t->id == type)
+                return plugin_type_find_behaviour(t, phase, message);
         }
     return NULL;
 }
