@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An actor that is open or shut, and puts off who comes while it is shut. One that keeps its state,
- * and one that does not. */
+/* An actor that is open or shut, and puts off who comes while it is shut: `gate`, which keeps its
+ * state, and `gate_frail`, which does not, and differs in nothing else. */
 #include "tests/system/gate.h"
 
 #include <odeon/plugin.h>
-
-ODEON_STATELESS(gate);
-ODEON_STATELESS(gate_frail);
 
 static void let_pass(struct odeon_context *ctx, uint64_t number)
 {
@@ -31,56 +28,35 @@ static void unlock(struct odeon_context *ctx)
     odeon_unstash(ctx);
 }
 
-ODEON_RECEIVE(gate, gate_pass)
-{
-    let_pass(ctx, msg->number);
-    return ODEON_NODELETE;
-}
-ODEON_RECEIVE(gate, gate_turn)
-{
-    odeon_become(ctx, "shut");
-    return ODEON_NODELETE;
-}
-ODEON_RECEIVE_IN(gate, shut, gate_pass)
-{
-    put_off(ctx, msg);
-    return ODEON_NODELETE;
-}
-ODEON_RECEIVE_IN(gate, shut, gate_turn)
-{
-    unlock(ctx);
-    return ODEON_NODELETE;
-}
-ODEON_HANDLERS(gate, ODEON_ON(gate, gate_pass), ODEON_ON(gate, gate_turn));
-ODEON_HANDLERS_IN(gate, shut, ODEON_ON_IN(gate, shut, gate_pass),
-                  ODEON_ON_IN(gate, shut, gate_turn));
-ODEON_ACTOR_TYPE(gate, ODEON_POLICY(ODEON_RESTART_KEEP), ODEON_BEHAVIOURS_NAME("open"),
-                 ODEON_PHASES(ODEON_PHASE(gate, shut)));
+#define GATE(name_, ...)                                                                           \
+    ODEON_STATELESS(name_);                                                                        \
+    ODEON_RECEIVE(name_, gate_pass)                                                                \
+    {                                                                                              \
+        let_pass(ctx, msg->number);                                                                \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_RECEIVE(name_, gate_turn)                                                                \
+    {                                                                                              \
+        odeon_become(ctx, "shut");                                                                 \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_RECEIVE_IN(name_, shut, gate_pass)                                                       \
+    {                                                                                              \
+        put_off(ctx, msg);                                                                         \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_RECEIVE_IN(name_, shut, gate_turn)                                                       \
+    {                                                                                              \
+        unlock(ctx);                                                                               \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_HANDLERS(name_, ODEON_ON(name_, gate_pass), ODEON_ON(name_, gate_turn));                 \
+    ODEON_HANDLERS_IN(name_, shut, ODEON_ON_IN(name_, shut, gate_pass),                            \
+                      ODEON_ON_IN(name_, shut, gate_turn));                                        \
+    ODEON_ACTOR_TYPE(name_, ODEON_BEHAVIOURS_NAME("open"), ODEON_PHASES(ODEON_PHASE(name_, shut)), \
+                     __VA_ARGS__)
 
-ODEON_RECEIVE(gate_frail, gate_pass)
-{
-    let_pass(ctx, msg->number);
-    return ODEON_NODELETE;
-}
-ODEON_RECEIVE(gate_frail, gate_turn)
-{
-    odeon_become(ctx, "shut");
-    return ODEON_NODELETE;
-}
-ODEON_RECEIVE_IN(gate_frail, shut, gate_pass)
-{
-    put_off(ctx, msg);
-    return ODEON_NODELETE;
-}
-ODEON_RECEIVE_IN(gate_frail, shut, gate_turn)
-{
-    unlock(ctx);
-    return ODEON_NODELETE;
-}
-ODEON_HANDLERS(gate_frail, ODEON_ON(gate_frail, gate_pass), ODEON_ON(gate_frail, gate_turn));
-ODEON_HANDLERS_IN(gate_frail, shut, ODEON_ON_IN(gate_frail, shut, gate_pass),
-                  ODEON_ON_IN(gate_frail, shut, gate_turn));
-ODEON_ACTOR_TYPE(gate_frail, ODEON_BEHAVIOURS_NAME("open"),
-                 ODEON_PHASES(ODEON_PHASE(gate_frail, shut)));
+GATE(gate, ODEON_POLICY(ODEON_RESTART_KEEP));
+GATE(gate_frail, ODEON_POLICY(ODEON_RESTART_INIT));
 
 ODEON_PLUGIN("gate", "1", ODEON_TYPE(gate), ODEON_TYPE(gate_frail));

@@ -11,32 +11,23 @@
 #include <cmocka.h>
 
 #include "tests/system/asks.h"
-#include "tests/system/harness.h"
+#include "tests/system/stage.h"
 
 enum { QUESTIONS = 2000, KILL_EVERY = 160 };
 
-static struct service service;
-static struct odeon_client *client;
-static struct odeon_port *port;
+static struct stage stage;
 static odeon_ref keeper, front, deaf;
 static uint32_t question_type, answer_type, heard_type;
 
-static void post(odeon_ref to, const struct odeon_message_type *type, const void *data, size_t size)
-{
-    assert_int_equal(
-        odeon_port_post_wait(port, to, message_id(client, type), data, size, SECONDS(PATIENCE_S)),
-        0);
-}
-
 static void seat(odeon_ref kept_by)
 {
-    odeon_ref nobody = spawn(client, "asks_deaf", NULL, NULL, 0);
+    odeon_ref nobody = spawn(stage.client, "asks_deaf", NULL, NULL, 0);
     struct asks_seats seats = {
-        .keeper = kept_by, .nobody = nobody, .deaf = deaf, .client = odeon_port_ref(port)
+        .keeper = kept_by, .nobody = nobody, .deaf = deaf, .client = odeon_port_ref(stage.port)
     };
 
-    assert_int_equal(odeon_actor_stop(client, nobody, ODEON_DELETE), 0);
-    post(front, odeon_message_of(asks_seats), &seats, sizeof(seats));
+    assert_int_equal(odeon_actor_stop(stage.client, nobody, ODEON_DELETE), 0);
+    stage_post(&stage, front, odeon_message_of(asks_seats), &seats, sizeof(seats));
 }
 
 /* The next thing that has happened to a question; what the client itself is asked, it answers. */
@@ -46,17 +37,17 @@ static struct asks_heard next_heard(void)
     struct asks_heard heard = { 0 };
 
     for (;;) {
-        assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(odeon_port_receive_wait(stage.port, &delivery, SECONDS(PATIENCE_S)), 1);
         if (delivery.type != question_type)
             break;
         assert_int_equal(
-            odeon_port_answer(port, &delivery, answer_type, delivery.data, delivery.size), 0);
-        odeon_port_release(port);
+            odeon_port_answer(stage.port, &delivery, answer_type, delivery.data, delivery.size), 0);
+        odeon_port_release(stage.port);
     }
     if (delivery.type != heard_type)
         fail_msg("a message of type %u", delivery.type);
     memcpy(&heard, delivery.data, sizeof(heard));
-    odeon_port_release(port);
+    odeon_port_release(stage.port);
     if (heard.wrong)
         fail_msg("asks.c:%llu, at question %llu", (unsigned long long)heard.wrong,
                  (unsigned long long)heard.number);
@@ -82,10 +73,10 @@ static bool is_right(const struct asks_heard *heard)
 
 static odeon_ref start_asking(uint64_t last)
 {
-    struct asks_start start = { .port = odeon_port_ref(port), .front = front, .last = last };
-    odeon_ref asker = spawn(client, "asks_asker", NULL, NULL, 0);
+    struct asks_start start = { .port = odeon_port_ref(stage.port), .front = front, .last = last };
+    odeon_ref asker = spawn(stage.client, "asks_asker", NULL, NULL, 0);
 
-    post(asker, odeon_message_of(asks_start), &start, sizeof(start));
+    stage_post(&stage, asker, odeon_message_of(asks_start), &start, sizeof(start));
     return asker;
 }
 
@@ -104,18 +95,18 @@ static void test_over_kills(void **state)
                      (unsigned long long)heard.reason);
         deadlines += heard.reason == ODEON_REASON_DEADLINE;
         if (number % KILL_EVERY == 0) {
-            pid_t executor = service_executor(&service);
+            pid_t executor = service_executor(&stage.service);
 
             assert_int_equal(kill(executor, SIGKILL), 0);
-            service_wait_executor(&service, executor);
+            service_wait_executor(&stage.service, executor);
         }
     }
     print_message("%llu of %d questions had no answer in time\n", (unsigned long long)deadlines,
                   QUESTIONS);
     assert_true(deadlines >= QUESTIONS / ASKS_CASES);
     /* none is left: what had an answer does not wait for its hour */
-    assert_true(wait_until(service_figure(&service, "asks_expired") >= deadlines / 2));
-    assert_int_equal(service_figure(&service, "answers_forged"), 0);
+    assert_true(wait_until(service_figure(&stage.service, "asks_expired") >= deadlines / 2));
+    assert_int_equal(service_figure(&stage.service, "answers_forged"), 0);
 }
 
 /* A client's call gets its answer from behind a front. */
@@ -130,7 +121,7 @@ static void test_a_call_through_a_front(void **state)
 
         if (how != ASKS_AT_ONCE && how != ASKS_LATER && how != ASKS_DEAF && how != ASKS_NOBODY)
             continue;
-        outcome = odeon_port_call(port, front, question_type, &question, sizeof(question),
+        outcome = odeon_port_call(stage.port, front, question_type, &question, sizeof(question),
                                   SECONDS(PATIENCE_S), &answer);
         if (how == ASKS_DEAF || how == ASKS_NOBODY) {
             const struct odeon_refusal *refusal = answer.data;
@@ -143,16 +134,16 @@ static void test_a_call_through_a_front(void **state)
             assert_int_equal(answer.from, keeper);
             assert_int_equal(((const struct asks_answer *)answer.data)->number, number);
         }
-        odeon_port_release(port);
+        odeon_port_release(stage.port);
     }
-    assert_true(service_figure(&service, "forwards") >= 40);
+    assert_true(service_figure(&stage.service, "forwards") >= 40);
 }
 
 /* Answers to what a client was never asked; and the service's own word. */
 static void test_forged(void **state)
 {
     odeon_ref asker = start_asking(0);
-    struct odeon_port *other = port_open_or_fail(client, 0, 0, false);
+    struct odeon_port *other = port_open_or_fail(stage.client, 0, 0, false);
     struct odeon_delivery forged = { .from = asker }, delivery;
     struct asks_answer answer = { .number = ASKS_NEVER };
 
@@ -165,16 +156,17 @@ static void test_forged(void **state)
         assert_int_equal(odeon_port_answer(other, &forged, answer_type, &answer, sizeof(answer)),
                          0);
     }
-    assert_true(wait_until(service_figure(&service, "answers_late") >= 4));
+    assert_true(wait_until(service_figure(&stage.service, "answers_late") >= 4));
     /* what the service alone says */
     {
         const struct odeon_no_answer word = { .token = 1, .reason = ODEON_REASON_DEADLINE };
         const struct odeon_refusal *refusal;
 
-        assert_int_equal(odeon_port_post_wait(other, asker,
-                                              message_id(client, odeon_message_of(odeon_no_answer)),
-                                              &word, sizeof(word), SECONDS(PATIENCE_S)),
-                         0);
+        assert_int_equal(
+            odeon_port_post_wait(other, asker,
+                                 message_id(stage.client, odeon_message_of(odeon_no_answer)), &word,
+                                 sizeof(word), SECONDS(PATIENCE_S)),
+            0);
         assert_int_equal(odeon_port_receive_wait(other, &delivery, SECONDS(PATIENCE_S)), 1);
         refusal = delivery.data;
         assert_int_equal(refusal->reason, ODEON_REASON_NOT_ACCEPTED);
@@ -185,18 +177,14 @@ static void test_forged(void **state)
 
 static int setup(void **state)
 {
-    const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_ASKS, NULL };
-
     (void)state;
-    service_start(&service, arguments);
-    client = service_connect(&service, "asks");
-    port = port_open_or_fail(client, 0, 0, false);
-    question_type = message_id(client, odeon_message_of(asks_question));
-    answer_type = message_id(client, odeon_message_of(asks_answer));
-    heard_type = message_id(client, odeon_message_of(asks_heard));
-    keeper = spawn(client, "asks_keeper", NULL, NULL, 0);
-    front = spawn(client, "asks_front", NULL, NULL, 0);
-    deaf = spawn(client, "asks_deaf", NULL, NULL, 0);
+    stage_begin(&stage, TEST_ASKS, "asks");
+    question_type = message_id(stage.client, odeon_message_of(asks_question));
+    answer_type = message_id(stage.client, odeon_message_of(asks_answer));
+    heard_type = message_id(stage.client, odeon_message_of(asks_heard));
+    keeper = spawn(stage.client, "asks_keeper", NULL, NULL, 0);
+    front = spawn(stage.client, "asks_front", NULL, NULL, 0);
+    deaf = spawn(stage.client, "asks_deaf", NULL, NULL, 0);
     seat(keeper);
     return 0;
 }
@@ -204,9 +192,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    odeon_port_close(port);
-    odeon_client_disconnect(client);
-    service_end(&service);
+    stage_end(&stage);
     return 0;
 }
 

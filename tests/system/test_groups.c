@@ -14,32 +14,19 @@
 #include <odeon/codec.h>
 
 #include "tests/system/chorus.h"
-#include "tests/system/harness.h"
+#include "tests/system/stage.h"
 
 enum { SINGERS = 150, SONGS = 400, KILL_EVERY = 40 };
 
-static struct service service;
-static struct odeon_client *client;
-static struct odeon_port *port;
+static struct stage stage;
 static odeon_ref singers[SINGERS];
 static uint32_t heard_type;
 
-static void post(odeon_ref to, const struct odeon_message_type *type, const void *data, size_t size)
-{
-    assert_int_equal(
-        odeon_port_post_wait(port, to, message_id(client, type), data, size, SECONDS(PATIENCE_S)),
-        0);
-}
-
 static struct chorus_heard next_heard(void)
 {
-    struct odeon_delivery delivery;
-    struct chorus_heard heard = { 0 };
+    struct chorus_heard heard;
 
-    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
-    assert_int_equal(delivery.type, heard_type);
-    memcpy(&heard, delivery.data, sizeof(heard));
-    odeon_port_release(port);
+    (void)stage_receive(&stage, heard_type, &heard, sizeof(heard));
     if (heard.wrong)
         fail_msg("chorus.c:%llu, singer %llu at number %llu", (unsigned long long)heard.wrong,
                  (unsigned long long)heard.singer, (unsigned long long)heard.number);
@@ -50,10 +37,10 @@ static struct chorus_heard next_heard(void)
 static void begin(const char *type, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
-        const struct chorus_begin begun = { .port = odeon_port_ref(port), .singer = i };
+        const struct chorus_begin begun = { .port = odeon_port_ref(stage.port), .singer = i };
 
-        singers[i] = spawn(client, type, NULL, NULL, 0);
-        post(singers[i], odeon_message_of(chorus_begin), &begun, sizeof(begun));
+        singers[i] = spawn(stage.client, type, NULL, NULL, 0);
+        stage_post(&stage, singers[i], odeon_message_of(chorus_begin), &begun, sizeof(begun));
     }
     for (uint64_t i = 0; i < n; i++)
         (void)next_heard();
@@ -73,26 +60,18 @@ static void all_have_heard(uint64_t n, uint64_t last)
     }
 }
 
-static void kill_executor(void)
-{
-    pid_t executor = service_executor(&service);
-
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(&service, executor);
-}
-
 static void sing(odeon_ref group, uint64_t number, uint64_t last)
 {
     const struct chorus_song song = { .number = number, .last = last };
 
-    post(group, odeon_message_of(chorus_song), &song, sizeof(song));
+    stage_post(&stage, group, odeon_message_of(chorus_song), &song, sizeof(song));
 }
 
 static odeon_ref group_ref(const char *name)
 {
     odeon_ref group = ODEON_NOBODY;
 
-    assert_int_equal(odeon_actor_find(client, name, &group), 0);
+    assert_int_equal(odeon_actor_find(stage.client, name, &group), 0);
     return group;
 }
 
@@ -104,11 +83,11 @@ static void test_a_client_publishes_over_kills(void **state)
     for (uint64_t number = 1; number <= SONGS; number++) {
         sing(group, number, SONGS);
         if (number % KILL_EVERY == 0)
-            kill_executor();
+            stage_kill_executor(&stage);
     }
     all_have_heard(SINGERS, SONGS);
-    assert_true(service_figure(&service, "publications") > 0);
-    assert_int_equal(service_figure(&service, "publications_missed"), 0);
+    assert_true(service_figure(&stage.service, "publications") > 0);
+    assert_int_equal(service_figure(&stage.service, "publications_missed"), 0);
 }
 
 static void test_an_actor_publishes_over_kills(void **state)
@@ -117,10 +96,10 @@ static void test_an_actor_publishes_over_kills(void **state)
 
     (void)state;
     begin("chorus_kept", SINGERS);
-    post(spawn(client, "chorus_conductor", NULL, NULL, 0), odeon_message_of(chorus_conduct),
-         &conduct, sizeof(conduct));
+    stage_post(&stage, spawn(stage.client, "chorus_conductor", NULL, NULL, 0),
+               odeon_message_of(chorus_conduct), &conduct, sizeof(conduct));
     for (int i = 0; i < SONGS / KILL_EVERY; i++)
-        kill_executor();
+        stage_kill_executor(&stage);
     all_have_heard(SINGERS, 20 * SONGS);
 }
 
@@ -129,7 +108,7 @@ static uint64_t members_shown(const char *group)
     char output[65536];
     uint64_t n = 0;
 
-    assert_int_equal(ctl(&service, output, sizeof(output), "group show %s --json", group), 0);
+    assert_int_equal(ctl(&stage.service, output, sizeof(output), "group show %s --json", group), 0);
     for (const char *at = output; (at = strstr(at, "{\"member\":")); at++)
         n++;
     return n;
@@ -142,26 +121,27 @@ static void test_who_ends_or_leaves(void **state)
 
     (void)state;
     begin("chorus_kept", 3);
-    assert_int_equal(ctl(&service, output, sizeof(output), "group list --json"), 0);
+    assert_int_equal(ctl(&stage.service, output, sizeof(output), "group list --json"), 0);
     assert_non_null(strstr(output, "\"name\":\"kept\",\"members\":3"));
     assert_int_equal(members_shown("kept"), 3);
-    post(singers[1], odeon_message_of(chorus_leave), &leave, sizeof(leave));
+    stage_post(&stage, singers[1], odeon_message_of(chorus_leave), &leave, sizeof(leave));
     (void)next_heard();
-    assert_int_equal(odeon_actor_stop(client, singers[2], ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(stage.client, singers[2], ODEON_DELETE), 0);
     assert_true(wait_until(members_shown("kept") == 1));
     sing(group_ref("kept"), 1, 1);
     all_have_heard(1, 1);
     /* what is no group, or cannot end */
     char ref[ODEON_REF_TEXT];
     odeon_ref_format(singers[0], ref);
-    assert_int_not_equal(ctl(&service, output, sizeof(output), "group show %s", ref), 0);
+    assert_int_not_equal(ctl(&stage.service, output, sizeof(output), "group show %s", ref), 0);
     assert_non_null(strstr(output, "is no group"));
-    assert_int_equal(odeon_actor_stop(client, group_ref("kept"), ODEON_DELETE), -EOPNOTSUPP);
+    assert_int_equal(odeon_actor_stop(stage.client, group_ref("kept"), ODEON_DELETE), -EOPNOTSUPP);
     assert_non_null(strstr(odeon_error_text(), "is a group, which stays"));
     sing(group_ref("kept"), 2, 2);
     all_have_heard(1, 2);
     assert_int_equal(
-        ctl(&service, output, sizeof(output), "actor send kept chorus_song number=3 last=3"), 0);
+        ctl(&stage.service, output, sizeof(output), "actor send kept chorus_song number=3 last=3"),
+        0);
     all_have_heard(1, 3);
 }
 
@@ -170,18 +150,18 @@ static void test_who_begins_anew(void **state)
 {
     (void)state;
     begin("chorus_plain", SINGERS);
-    kill_executor();
+    stage_kill_executor(&stage);
     assert_true(wait_until(members_shown("plain") == SINGERS));
     for (uint64_t i = 0; i < SINGERS; i++) {
-        const struct chorus_begin begun = { .port = odeon_port_ref(port), .singer = i };
+        const struct chorus_begin begun = { .port = odeon_port_ref(stage.port), .singer = i };
 
-        post(singers[i], odeon_message_of(chorus_begin), &begun, sizeof(begun));
+        stage_post(&stage, singers[i], odeon_message_of(chorus_begin), &begun, sizeof(begun));
     }
     for (uint64_t i = 0; i < SINGERS; i++)
         (void)next_heard();
     sing(group_ref("plain"), 7, 7);
     all_have_heard(SINGERS, 7);
-    assert_false(service_log_has(&service, "odeon_group begin anew"));
+    assert_false(service_log_has(&stage.service, "odeon_group begin anew"));
 }
 
 /* A question would have as many answers as there are members. */
@@ -192,33 +172,27 @@ static void test_refused(void **state)
 
     (void)state;
     begin("chorus_kept", 2);
-    assert_int_equal(odeon_port_call(port, group_ref("kept"),
-                                     message_id(client, odeon_message_of(chorus_song)), &song,
+    assert_int_equal(odeon_port_call(stage.port, group_ref("kept"),
+                                     message_id(stage.client, odeon_message_of(chorus_song)), &song,
                                      sizeof(song), SECONDS(PATIENCE_S), &delivery),
                      ODEON_CALL_REFUSED);
-    odeon_port_release(port);
+    odeon_port_release(stage.port);
     sing(group_ref("kept"), 1, 1);
     all_have_heard(2, 1);
 }
 
 static int setup(void **state)
 {
-    const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_CHORUS, NULL };
-
     (void)state;
-    service_start(&service, arguments);
-    client = service_connect(&service, "groups");
-    port = port_open_or_fail(client, 0, 0, false);
-    heard_type = message_id(client, odeon_message_of(chorus_heard));
+    stage_begin(&stage, TEST_CHORUS, "groups");
+    heard_type = message_id(stage.client, odeon_message_of(chorus_heard));
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    odeon_port_close(port);
-    odeon_client_disconnect(client);
-    service_end(&service);
+    stage_end(&stage);
     return 0;
 }
 

@@ -12,20 +12,18 @@
 #include <cmocka.h>
 
 #include "docs/examples/rate-limiter/rate_actors.h"
-#include "tests/system/harness.h"
+#include "tests/system/stage.h"
 
 enum { KILLS = 8, ROUNDS_A_KILL = 40, KEYS = 8, BURST = 20, RATE_A_SECOND = 1000 };
 /* for a bucket to which nothing comes back while a test runs: 46 days */
 #define NEVER_MS UINT32_C(4000000000)
 
-static struct service service;
-static struct odeon_client *client;
-static struct odeon_port *port;
+static struct stage stage;
 static uint32_t take_type, answer_type;
 
 static odeon_ref open_front(const struct rate_front_args *args)
 {
-    return spawn(client, "rate_front", args->name, args, sizeof(*args));
+    return spawn(stage.client, "rate_front", args->name, args, sizeof(*args));
 }
 
 static void post_take(odeon_ref front, const char *key, uint32_t cost, uint64_t correlation)
@@ -34,24 +32,16 @@ static void post_take(odeon_ref front, const char *key, uint32_t cost, uint64_t 
 
     snprintf(take.key, sizeof(take.key), "%s", key);
     assert_int_equal(
-        odeon_port_post_correlated(port, front, take_type, correlation, &take, sizeof(take)), 0);
+        odeon_port_post_correlated(stage.port, front, take_type, correlation, &take, sizeof(take)),
+        0);
 }
 
 /* The next answer, and the number of its call. */
 static struct rate_answer next_answer(uint64_t *ret_correlation)
 {
-    struct odeon_delivery delivery;
     struct rate_answer answer;
 
-    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
-    if (delivery.type == ODEON_MSG_REFUSAL)
-        fail_msg("call %llu was refused: %s", (unsigned long long)delivery.correlation,
-                 odeon_reason_name(((const struct odeon_refusal *)delivery.data)->reason));
-    assert_int_equal(delivery.type, answer_type);
-    assert_int_equal(delivery.size, sizeof(answer));
-    memcpy(&answer, delivery.data, sizeof(answer));
-    *ret_correlation = delivery.correlation;
-    odeon_port_release(port);
+    *ret_correlation = stage_receive(&stage, answer_type, &answer, sizeof(answer));
     return answer;
 }
 
@@ -72,7 +62,7 @@ static void expect_output(const char *arguments, const char *expected)
     FILE *program;
     size_t n;
 
-    snprintf(command, sizeof(command), "ODEON_SOCKET=%s %s %s 2>&1", service.socket,
+    snprintf(command, sizeof(command), "ODEON_SOCKET=%s %s %s 2>&1", stage.service.socket,
              TEST_RATE_CLIENT, arguments);
     program = popen(command, "r");
     assert_non_null(program);
@@ -99,7 +89,7 @@ static bool has_left(const char *name)
 {
     odeon_ref ref;
 
-    return odeon_actor_find(client, name, &ref) == -ENOENT;
+    return odeon_actor_find(stage.client, name, &ref) == -ENOENT;
 }
 
 static void test_a_key_is_forgotten(void **state)
@@ -166,11 +156,11 @@ static void test_over_kills(void **state)
     (void)state;
     for (int n = 0; n < KILLS * ROUNDS_A_KILL; n++) {
         if (n % ROUNDS_A_KILL == ROUNDS_A_KILL / 2) {
-            pid_t executor = service_executor(&service);
+            pid_t executor = service_executor(&stage.service);
 
             assert_int_equal(kill(executor, SIGKILL), 0);
             call_all(&round);
-            service_wait_executor(&service, executor);
+            service_wait_executor(&stage.service, executor);
         }
         call_all(&round);
         if (n % 3 > 0)
@@ -195,23 +185,17 @@ static void test_over_kills(void **state)
 
 static int setup(void **state)
 {
-    const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_RATE, NULL };
-
     (void)state;
-    service_start(&service, arguments);
-    client = service_connect(&service, "limiter");
-    port = port_open_or_fail(client, 0, 0, false);
-    take_type = message_id(client, odeon_message_of(rate_take));
-    answer_type = message_id(client, odeon_message_of(rate_answer));
+    stage_begin(&stage, TEST_RATE, "limiter");
+    take_type = message_id(stage.client, odeon_message_of(rate_take));
+    answer_type = message_id(stage.client, odeon_message_of(rate_answer));
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    odeon_port_close(port);
-    odeon_client_disconnect(client);
-    service_end(&service);
+    stage_end(&stage);
     return 0;
 }
 

@@ -15,32 +15,19 @@
 #include <odeon/codec.h>
 
 #include "tests/system/ends.h"
-#include "tests/system/harness.h"
+#include "tests/system/stage.h"
 
 enum { ENDS = 1200, KILL_EVERY = 60, CLIENTS = 12 };
 
-static struct service service;
-static struct odeon_client *client;
-static struct odeon_port *port;
+static struct stage stage;
 static odeon_ref watcher;
 static uint32_t heard_type;
 
-static void post(odeon_ref to, const struct odeon_message_type *type, const void *data, size_t size)
-{
-    assert_int_equal(
-        odeon_port_post_wait(port, to, message_id(client, type), data, size, SECONDS(PATIENCE_S)),
-        0);
-}
-
 static struct ends_heard next_heard(void)
 {
-    struct odeon_delivery delivery;
-    struct ends_heard heard = { 0 };
+    struct ends_heard heard;
 
-    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
-    assert_int_equal(delivery.type, heard_type);
-    memcpy(&heard, delivery.data, sizeof(heard));
-    odeon_port_release(port);
+    (void)stage_receive(&stage, heard_type, &heard, sizeof(heard));
     if (heard.wrong)
         fail_msg("ends.c:%llu, at number %llu", (unsigned long long)heard.wrong,
                  (unsigned long long)heard.number);
@@ -71,12 +58,12 @@ static bool is_right(const struct ends_heard *heard)
 
 static void test_over_kills(void **state)
 {
-    const struct ends_start start = { .port = odeon_port_ref(port), .last = ENDS };
+    const struct ends_start start = { .port = odeon_port_ref(stage.port), .last = ENDS };
     uint64_t anew = 0;
 
     (void)state;
-    (void)spawn(client, "ends_plain", NULL, NULL, 0);
-    post(watcher, odeon_message_of(ends_start), &start, sizeof(start));
+    (void)spawn(stage.client, "ends_plain", NULL, NULL, 0);
+    stage_post(&stage, watcher, odeon_message_of(ends_start), &start, sizeof(start));
     for (uint64_t number = 1; number <= ENDS; number++) {
         struct ends_heard heard = next_heard();
 
@@ -87,15 +74,15 @@ static void test_over_kills(void **state)
                      (unsigned long long)heard.words);
         anew += heard.reason == ODEON_REASON_BEGUN_ANEW;
         if (number % KILL_EVERY == 0) {
-            pid_t executor = service_executor(&service);
+            pid_t executor = service_executor(&stage.service);
 
             assert_int_equal(kill(executor, SIGKILL), 0);
-            service_wait_executor(&service, executor);
+            service_wait_executor(&stage.service, executor);
         }
     }
     print_message("%llu of %d began anew\n", (unsigned long long)anew, ENDS);
-    assert_true(service_figure(&service, "downs") >= ENDS / 2);
-    assert_true(service_log_has(&service, "actors of type ends_plain begin anew"));
+    assert_true(service_figure(&stage.service, "downs") >= ENDS / 2);
+    assert_true(service_log_has(&stage.service, "actors of type ends_plain begin anew"));
 }
 
 /* A process of its own opens a port, says whose it is, and waits to be killed. */
@@ -113,7 +100,7 @@ static pid_t client_begin(odeon_ref *ret_ref)
         odeon_ref ref;
 
         close(pipe_fd[0]);
-        if (odeon_client_connect(service.socket, "mortal", &own) < 0 ||
+        if (odeon_client_connect(stage.service.socket, "mortal", &own) < 0 ||
             odeon_port_open(own, NULL, &its) < 0)
             _exit(1);
         ref = odeon_port_ref(its);
@@ -135,27 +122,27 @@ static void is_shown(odeon_ref watched)
 
     odeon_ref_format(watched, ref);
     snprintf(shown, sizeof(shown), "\"watched\":\"%s\",\"kind\":\"monitor\"}", ref);
-    assert_true(
-        wait_until(ctl(&service, output, sizeof(output), "monitor list --json --of %s", ref) == 0 &&
-                   strstr(output, shown)));
+    assert_true(wait_until(
+        ctl(&stage.service, output, sizeof(output), "monitor list --json --of %s", ref) == 0 &&
+        strstr(output, shown)));
 }
 
 static void test_clients(void **state)
 {
     (void)state;
     for (int i = 0; i < CLIENTS; i++) {
-        struct ends_watch watch = { .port = odeon_port_ref(port) };
+        struct ends_watch watch = { .port = odeon_port_ref(stage.port) };
         pid_t pid = client_begin(&watch.ref);
         struct ends_heard heard;
 
-        post(watcher, odeon_message_of(ends_watch), &watch, sizeof(watch));
+        stage_post(&stage, watcher, odeon_message_of(ends_watch), &watch, sizeof(watch));
         if (i == 0)
             is_shown(watch.ref);
         if (i % 3 == 1) {
-            pid_t executor = service_executor(&service);
+            pid_t executor = service_executor(&stage.service);
 
             assert_int_equal(kill(executor, SIGKILL), 0);
-            service_wait_executor(&service, executor);
+            service_wait_executor(&stage.service, executor);
         }
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -168,14 +155,14 @@ static void test_clients(void **state)
 static void test_forged(void **state)
 {
     const struct odeon_down down = { .ref = watcher, .reason = ODEON_REASON_FINISHED };
-    struct odeon_port *other = port_open_or_fail(client, 0, 0, false);
+    struct odeon_port *other = port_open_or_fail(stage.client, 0, 0, false);
     struct odeon_delivery delivery;
     const struct odeon_refusal *refusal;
 
     (void)state;
     assert_int_equal(odeon_port_post_wait(other, watcher,
-                                          message_id(client, odeon_message_of(odeon_down)), &down,
-                                          sizeof(down), SECONDS(PATIENCE_S)),
+                                          message_id(stage.client, odeon_message_of(odeon_down)),
+                                          &down, sizeof(down), SECONDS(PATIENCE_S)),
                      0);
     assert_int_equal(odeon_port_receive_wait(other, &delivery, SECONDS(PATIENCE_S)), 1);
     refusal = delivery.data;
@@ -186,23 +173,17 @@ static void test_forged(void **state)
 
 static int setup(void **state)
 {
-    const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_ENDS, NULL };
-
     (void)state;
-    service_start(&service, arguments);
-    client = service_connect(&service, "ends");
-    port = port_open_or_fail(client, 0, 0, false);
-    heard_type = message_id(client, odeon_message_of(ends_heard));
-    watcher = spawn(client, "ends_watcher", NULL, NULL, 0);
+    stage_begin(&stage, TEST_ENDS, "ends");
+    heard_type = message_id(stage.client, odeon_message_of(ends_heard));
+    watcher = spawn(stage.client, "ends_watcher", NULL, NULL, 0);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    odeon_port_close(port);
-    odeon_client_disconnect(client);
-    service_end(&service);
+    stage_end(&stage);
     return 0;
 }
 

@@ -13,15 +13,13 @@
 #include <odeon/codec.h>
 
 #include "tests/system/gate.h"
-#include "tests/system/harness.h"
+#include "tests/system/stage.h"
 
 /* So many are on their way at a time: more than an interval between two times that it shuts, and
  * less than a stash. */
 enum { PASSES = 4000, AHEAD = 48, KILL_EVERY = 400, STASH = 64 };
 
-static struct service service;
-static struct odeon_client *client;
-static struct odeon_port *port;
+static struct stage stage;
 static odeon_ref gate;
 static uint32_t pass_type, passed_type, turn_type;
 
@@ -30,33 +28,31 @@ static void come(odeon_ref to, uint64_t number, uint64_t correlation)
     struct gate_pass pass = { .number = number };
 
     assert_int_equal(
-        odeon_port_post_correlated(port, to, pass_type, correlation, &pass, sizeof(pass)), 0);
+        odeon_port_post_correlated(stage.port, to, pass_type, correlation, &pass, sizeof(pass)), 0);
 }
 
 static void turn(odeon_ref to)
 {
-    assert_int_equal(odeon_port_post_wait(port, to, turn_type, NULL, 0, SECONDS(PATIENCE_S)), 0);
+    assert_int_equal(odeon_port_post_wait(stage.port, to, turn_type, NULL, 0, SECONDS(PATIENCE_S)),
+                     0);
 }
 
 static struct odeon_delivery next_delivery(void)
 {
     struct odeon_delivery delivery;
 
-    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(stage.port, &delivery, SECONDS(PATIENCE_S)), 1);
     return delivery;
 }
 
 /* The number of who has passed, which answers who came. */
 static void expect_passed(uint64_t number)
 {
-    struct odeon_delivery delivery = next_delivery();
     struct gate_passed passed;
+    uint64_t correlation = stage_receive(&stage, passed_type, &passed, sizeof(passed));
 
-    assert_int_equal(delivery.type, passed_type);
-    memcpy(&passed, delivery.data, sizeof(passed));
     assert_int_equal(passed.number, number);
-    assert_int_equal(delivery.correlation, number);
-    odeon_port_release(port);
+    assert_int_equal(correlation, number);
 }
 
 static void expect_refused(uint64_t correlation)
@@ -68,15 +64,7 @@ static void expect_refused(uint64_t correlation)
     memcpy(&refusal, delivery.data, sizeof(refusal));
     assert_int_equal(refusal.reason, ODEON_REASON_STASHED);
     assert_int_equal(refusal.correlation, correlation);
-    odeon_port_release(port);
-}
-
-static void kill_executor(void)
-{
-    pid_t executor = service_executor(&service);
-
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(&service, executor);
+    odeon_port_release(stage.port);
 }
 
 static bool shows(odeon_ref ref, const char *text)
@@ -84,7 +72,7 @@ static bool shows(odeon_ref ref, const char *text)
     char output[2048], name[ODEON_REF_TEXT];
 
     odeon_ref_format(ref, name);
-    return ctl(&service, output, sizeof(output), "actor show --json %s", name) == 0 &&
+    return ctl(&stage.service, output, sizeof(output), "actor show --json %s", name) == 0 &&
            strstr(output, text) != NULL;
 }
 
@@ -97,15 +85,15 @@ static void test_over_kills(void **state)
         for (; sent < PASSES && sent < number + AHEAD; sent++)
             come(gate, sent + 1, sent + 1);
         if (number % KILL_EVERY == GATE_SHUTS)
-            kill_executor();
+            stage_kill_executor(&stage);
         expect_passed(number);
         /* it has shut behind this one, and those who come are put off */
         if (number % GATE_SHUTS == 0)
             turn(gate);
     }
-    assert_true(service_figure(&service, "stashed") >= PASSES / 4);
-    assert_int_equal(service_figure(&service, "stash_refused"), 0);
-    assert_int_equal(service_figure(&service, "stash_dead"), 0);
+    assert_true(service_figure(&stage.service, "stashed") >= PASSES / 4);
+    assert_int_equal(service_figure(&stage.service, "stash_refused"), 0);
+    assert_int_equal(service_figure(&stage.service, "stash_dead"), 0);
 }
 
 static void test_is_shown_and_goes_on(void **state)
@@ -116,7 +104,7 @@ static void test_is_shown_and_goes_on(void **state)
         come(gate, number, number);
     assert_true(wait_until(shows(gate, "\"stashed\":3,\"stashed_bytes\":192")));
     assert_true(shows(gate, "\"phase\":\"shut\""));
-    kill_executor();
+    stage_kill_executor(&stage);
     assert_true(shows(gate, "\"stashed\":3,"));
     assert_true(shows(gate, "\"phase\":\"shut\""));
     turn(gate);
@@ -129,41 +117,42 @@ static void test_is_shown_and_goes_on(void **state)
 /* One that begins anew is open, and who was put off is told. */
 static void test_begins_anew(void **state)
 {
-    odeon_ref frail = spawn(client, "gate_frail", NULL, NULL, 0);
+    odeon_ref frail = spawn(stage.client, "gate_frail", NULL, NULL, 0);
 
     (void)state;
     turn(frail);
     come(frail, 1, 101);
     come(frail, 2, 102);
     assert_true(wait_until(shows(frail, "\"stashed\":2,")));
-    kill_executor();
+    stage_kill_executor(&stage);
     expect_refused(101);
     expect_refused(102);
     come(frail, 3, 3);
     expect_passed(3);
-    assert_true(wait_until(service_figure(&service, "stash_dead") == 2));
+    assert_true(wait_until(service_figure(&stage.service, "stash_dead") == 2));
 }
 
 static void test_ends(void **state)
 {
     char output[2048];
-    odeon_ref other = spawn(client, "gate", NULL, NULL, 0);
+    odeon_ref other = spawn(stage.client, "gate", NULL, NULL, 0);
 
     (void)state;
     turn(other);
     come(other, 1, 101);
     assert_true(wait_until(shows(other, "\"stashed\":1,")));
-    assert_int_equal(odeon_actor_stop(client, other, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(stage.client, other, ODEON_DELETE), 0);
     expect_refused(101);
     /* what nobody waits for any more is a dead letter */
-    other = spawn(client, "gate", NULL, NULL, 0);
+    other = spawn(stage.client, "gate", NULL, NULL, 0);
     turn(other);
     /* what is sent so does not come by the port */
     assert_true(wait_until(shows(other, "\"phase\":\"shut\"")));
-    assert_int_equal(odeon_actor_send(client, other, "gate_pass", &(struct gate_pass){ 1 }, 8), 0);
+    assert_int_equal(
+        odeon_actor_send(stage.client, other, "gate_pass", &(struct gate_pass){ 1 }, 8), 0);
     assert_true(wait_until(shows(other, "\"stashed\":1,")));
-    assert_int_equal(odeon_actor_stop(client, other, ODEON_DELETE), 0);
-    assert_true(wait_until(ctl(&service, output, sizeof(output), "dlq list") == 0 &&
+    assert_int_equal(odeon_actor_stop(stage.client, other, ODEON_DELETE), 0);
+    assert_true(wait_until(ctl(&stage.service, output, sizeof(output), "dlq list") == 0 &&
                            strstr(output, "stashed")));
 }
 
@@ -178,10 +167,10 @@ static void test_without_end(void **state)
         struct odeon_delivery delivery = next_delivery();
 
         assert_int_equal(delivery.correlation, number);
-        odeon_port_release(port);
+        odeon_port_release(stage.port);
     }
-    assert_true(wait_until(service_figure(&service, "stash_refused") == 2));
-    assert_true(service_log_has(&service, "the gate's stash: -105")); /* -ENOBUFS */
+    assert_true(wait_until(service_figure(&stage.service, "stash_refused") == 2));
+    assert_true(service_log_has(&stage.service, "the gate's stash: -105")); /* -ENOBUFS */
     turn(gate);
     for (uint64_t number = 1; number <= GATE_SHUTS; number++)
         expect_passed(number);
@@ -196,31 +185,25 @@ static void test_a_stop_counts_them(void **state)
     come(gate, 1, 1);
     come(gate, 2, 2);
     assert_true(wait_until(shows(gate, "\"stashed\":2,")));
-    assert_int_equal(service_stop(&service, SIGTERM), 0);
-    assert_true(service_log_has(&service, " 0 timers left, 2 messages stashed"));
+    assert_int_equal(service_stop(&stage.service, SIGTERM), 0);
+    assert_true(service_log_has(&stage.service, " 0 timers left, 2 messages stashed"));
 }
 
 static int setup(void **state)
 {
-    const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_GATE, NULL };
-
     (void)state;
-    service_start(&service, arguments);
-    client = service_connect(&service, "phases");
-    port = port_open_or_fail(client, 0, 0, false);
-    pass_type = message_id(client, odeon_message_of(gate_pass));
-    passed_type = message_id(client, odeon_message_of(gate_passed));
-    turn_type = message_id(client, odeon_message_of(gate_turn));
-    gate = spawn(client, "gate", NULL, NULL, 0);
+    stage_begin(&stage, TEST_GATE, "phases");
+    pass_type = message_id(stage.client, odeon_message_of(gate_pass));
+    passed_type = message_id(stage.client, odeon_message_of(gate_passed));
+    turn_type = message_id(stage.client, odeon_message_of(gate_turn));
+    gate = spawn(stage.client, "gate", NULL, NULL, 0);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    odeon_port_close(port);
-    odeon_client_disconnect(client);
-    service_end(&service);
+    stage_end(&stage);
     return 0;
 }
 
