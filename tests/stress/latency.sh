@@ -2,29 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # latency.sh BUILD: the suite of latencies can be run, its lines say what they should, and figures
 # come out of them. The times mean nothing here. Needs two CPUs; 77: there is one.
-set -uo pipefail
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-BUILD=$1 FAILED=0
-[ "$(nproc)" -ge 2 ] || {
-    echo "skipped: two processors are needed, one for either side"
-    exit 77
-}
-WORK=$(mktemp -d) || exit 1
-trap 'rm -rf "$WORK"' EXIT
-
-# expect COUNT PATTERN FILE: so many lines match.
-expect()
-{
-    local found
-    found=$(grep -cE "$2" "$3")
-    if [ "$found" = "$1" ]; then
-        echo "ok   $1 x $2"
-    else
-        echo "FAIL $found lines, not $1, match $2"
-        FAILED=1
-    fi
-}
+# shellcheck source=tests/stress/bench_lines.sh
+. "$(dirname "$0")/bench_lines.sh"
 
 bench/latency/run.sh --smoke --build "$BUILD" --save "$WORK/lines" >"$WORK/out" 2>"$WORK/err" || {
     cat "$WORK/out" "$WORK/err"
