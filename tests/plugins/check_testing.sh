@@ -92,10 +92,10 @@ result $? "the rate limiter is built with the package, and passes its test"
 result $? "its test finds a front that holds no call back"
 
 # So is the work queue; its broken copies are looked at by check_broken.sh.
-cp -r "$SOURCE/docs/examples/work-queue" "$WORK/work"
-cmake -S "$WORK/work" -B "$WORK/work/build" >"$WORK/log" 2>&1 &&
-    cmake --build "$WORK/work/build" >>"$WORK/log" 2>&1 &&
-    ODEON_TEST_SCHEDULES=20 ctest --test-dir "$WORK/work/build" >>"$WORK/log" 2>&1
+cp -r "$SOURCE/docs/examples/work-queue" "$WORK/queue"
+cmake -S "$WORK/queue" -B "$WORK/queue/build" >"$WORK/log" 2>&1 &&
+    cmake --build "$WORK/queue/build" >>"$WORK/log" 2>&1 &&
+    ODEON_TEST_SCHEDULES=20 ctest --test-dir "$WORK/queue/build" >>"$WORK/log" 2>&1
 result $? "the work queue is built with the package, and passes its test"
 
 PKG_CONFIG_PATH=$library/pkgconfig pkg-config --libs libodeon-test >"$WORK/log" 2>&1
