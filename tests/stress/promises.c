@@ -5,8 +5,8 @@
  *
  *     promises [--kills N] [--seed N] [--executor FILE] [--keep DIR] [--patience S]
  *
- * --keep: the logs are there afterwards. --patience: so long is waited for what was promised, while
- * nothing comes (300 s). The last line is `promises: ok …`, `promises: BROKEN …`, or `promises:
+ * --keep: the logs are there afterwards. --patience: so long is waited for anything, while nothing
+ * comes (300 s). The last line is `promises: ok …`, `promises: BROKEN …`, or `promises:
  * incomplete …` when too little was hit. Exit code: 0 fine, 1 not, 2 could not run. */
 #include <errno.h>
 #include <getopt.h>
@@ -61,7 +61,7 @@ static bool is_broken(void)
 static uint32_t type_of(const struct odeon_message_type *type)
 {
     uint32_t id = 0;
-    if (!wait_until(odeon_message_id(client, type, &id) == 0))
+    if (!wait_until_within(options.patience_s, odeon_message_id(client, type, &id) == 0))
         cannot(type->name);
     return id;
 }
@@ -83,7 +83,7 @@ static struct ear_says ear_says(unsigned index)
     struct odeon_delivery delivery;
     struct ear_says says = { 0 };
     if (odeon_port_call(port, ears[index], type_of(odeon_message_of(ear_ask)), NULL, 0,
-                        SECONDS(PATIENCE_S), &delivery) == ODEON_CALL_REPLY)
+                        SECONDS(options.patience_s), &delivery) == ODEON_CALL_REPLY)
         memcpy(&says, delivery.data, sizeof(says));
     odeon_port_release(port);
     return says;
@@ -107,7 +107,7 @@ static bool ears_agree(void)
 static void make_ears(void)
 {
     for (unsigned i = 0; i < SCRIBE_EARS; i++)
-        if (!wait_until(odeon_actor_spawn(client, "ear", NULL, NULL, 0, &ears[i]) == 0))
+        if (!wait_until_within(options.patience_s, odeon_actor_spawn(client, "ear", NULL, NULL, 0, &ears[i]) == 0))
             cannot("ear");
     for (unsigned i = 0; i < SCRIBE_EARS; i++)
         if (!ear_says(i).member)
@@ -123,14 +123,14 @@ static void make_scribes(void)
                                     .seed = options.seed ^ scribe_mix(i + 100),
                                     .blind = options.blind };
         log_path(args.path, sizeof(args.path), "scribe", i);
-        if (!wait_until(odeon_actor_spawn(client, "scribe", NULL, &args, sizeof(args),
+        if (!wait_until_within(options.patience_s, odeon_actor_spawn(client, "scribe", NULL, &args, sizeof(args),
                                           &shared->scribes[i]) == 0))
             cannot("scribe");
         seats.others[i] = shared->scribes[i];
     }
     for (unsigned i = 0; i < SCRIBES; i++)
         if (odeon_port_post_wait(port, shared->scribes[i], seats_type, &seats, sizeof(seats),
-                                 SECONDS(PATIENCE_S)) < 0)
+                                 SECONDS(options.patience_s)) < 0)
             cannot("seats");
 }
 
@@ -143,7 +143,7 @@ static uint64_t hush(uint64_t last_us)
     for (unsigned i = 0; i < SCRIBES; i++) {
         struct odeon_delivery delivery;
         if (odeon_port_call(port, shared->scribes[i], type, &message, sizeof(message),
-                            SECONDS(PATIENCE_S), &delivery) != ODEON_CALL_REPLY) {
+                            SECONDS(options.patience_s), &delivery) != ODEON_CALL_REPLY) {
             say_wrong("a scribe does not answer");
             return 0;
         }
@@ -351,6 +351,14 @@ static int report(void)
     return broken || lacking;
 }
 
+/* The library, too, in this process and in the clients. */
+static void be_as_patient(void)
+{
+    char ms[32];
+    snprintf(ms, sizeof(ms), "%" PRId64, (int64_t)options.patience_s * 1000);
+    (void)setenv("ODEON_TIMEOUT_MS", ms, 1);
+}
+
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
@@ -382,6 +390,7 @@ static void parse(int argc, char **argv)
             break;
         case 'p':
             options.patience_s = (int)strtol(optarg, NULL, 10);
+            be_as_patient();
             break;
         default:
             exit(2);
@@ -453,7 +462,7 @@ int main(int argc, char **argv)
     prepare();
     for (unsigned i = 0; i < PROMISES_CLIENTS; i++)
         client_start(i);
-    kills = (struct promises_kills){ .seed = options.seed };
+    kills = (struct promises_kills){ .seed = options.seed, .patience_s = options.patience_s };
     kill_often(&kills);
     clients_stop();
     come_to_rest();

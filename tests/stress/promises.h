@@ -55,7 +55,8 @@ struct manager;
 
 struct promises_kills {
     uint64_t seed, signals, made[PROMISES_VICTIMS_N];
-    pid_t executor; /* the last one that was killed */
+    int64_t patience_s; /* for whom to kill */
+    pid_t executor;     /* the last one that was killed */
 };
 /* Kills somebody, after a moment; true: it was done. */
 bool promises_kill(struct promises_kills *kills, struct service *service, struct manager *manager);

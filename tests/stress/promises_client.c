@@ -41,7 +41,7 @@ wrong(struct promises_life *l, const char *format, ...)
 /* Calls again what fails because nobody serves at the moment. */
 #define TRY(what_, call_)                                                                          \
     __extension__({                                                                                \
-        int64_t try_end_ = time_ns() + SECONDS(PATIENCE_S);                                        \
+        int64_t try_end_ = time_ns() + SECONDS(l->shared->patience_s);                             \
         int try_r_;                                                                                \
         while ((try_r_ = (call_)) < 0 && time_ns() < try_end_ && !atomic_load(&l->shared->broken)) \
             pause_briefly();                                                                       \

@@ -41,7 +41,7 @@ static bool kill_executor(struct promises_kills *kills, struct service *service,
                           struct manager *manager)
 {
     pid_t pid = 0;
-    if (!wait_until((pid = executor_of(kills, service)) > 0) ||
+    if (!wait_until_within(kills->patience_s, (pid = executor_of(kills, service)) > 0) ||
         !soak_kill_child(pid, manager_pid(manager)))
         return false;
     kills->executor = pid;
@@ -52,7 +52,7 @@ static bool kill_executor(struct promises_kills *kills, struct service *service,
 static bool kill_supervisor(struct promises_kills *kills, struct manager *manager, pid_t former)
 {
     pid_t pid = 0;
-    if (!wait_until((pid = manager_pid(manager)) > 0 && pid != former) ||
+    if (!wait_until_within(kills->patience_s, (pid = manager_pid(manager)) > 0 && pid != former) ||
         !soak_kill_child(pid, getpid())) /* not manager_kill(): that waits */
         return false;
     kills->signals++;
@@ -64,11 +64,12 @@ static bool kill_next(struct promises_kills *kills, struct service *service,
                       struct manager *manager, bool supervisor, pid_t former)
 {
     if (supervisor) {
-        wait_until(manager_pid(manager) > 0 && manager_pid(manager) != former);
+        wait_until_within(kills->patience_s,
+                          manager_pid(manager) > 0 && manager_pid(manager) != former);
         nap_us(promises_draw(&kills->seed, 20000));
         return kill_supervisor(kills, manager, former);
     }
-    wait_until(executor_of(kills, service) > 0);
+    wait_until_within(kills->patience_s, executor_of(kills, service) > 0);
     nap_us(promises_draw(&kills->seed, 4000));
     return kill_executor(kills, service, manager);
 }

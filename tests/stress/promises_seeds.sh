@@ -19,9 +19,11 @@ for pair in "$@"; do
     # the other bugs break monitors, too, and then nothing goes on until all patience is over
     [ "$seed" != watch_no_look ] || blind=()
     for try in 1 2 3 4 5 6 7 8; do
+        began=$SECONDS
         ODEON_SEED=$seed timeout 1200 "$build/tests/stress/promises" --kills 40 --patience 20 \
             "${blind[@]}" --executor "$build/tests/stress/executor-seeded" >"$log" 2>/dev/null
         rc=$?
+        echo "$seed, try $try: exit $rc after $((SECONDS - began)) s"
         if [ $rc = 1 ] && grep -q "^# history=WRONG .* $name=[1-9]" "$log"; then
             found=$(grep -m1 -o " $name=[1-9].*" "$log")
             break
