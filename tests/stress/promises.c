@@ -107,7 +107,8 @@ static bool ears_agree(void)
 static void make_ears(void)
 {
     for (unsigned i = 0; i < SCRIBE_EARS; i++)
-        if (!wait_until_within(options.patience_s, odeon_actor_spawn(client, "ear", NULL, NULL, 0, &ears[i]) == 0))
+        if (!wait_until_within(options.patience_s,
+                               odeon_actor_spawn(client, "ear", NULL, NULL, 0, &ears[i]) == 0))
             cannot("ear");
     for (unsigned i = 0; i < SCRIBE_EARS; i++)
         if (!ear_says(i).member)
@@ -123,8 +124,9 @@ static void make_scribes(void)
                                     .seed = options.seed ^ scribe_mix(i + 100),
                                     .blind = options.blind };
         log_path(args.path, sizeof(args.path), "scribe", i);
-        if (!wait_until_within(options.patience_s, odeon_actor_spawn(client, "scribe", NULL, &args, sizeof(args),
-                                          &shared->scribes[i]) == 0))
+        if (!wait_until_within(options.patience_s,
+                               odeon_actor_spawn(client, "scribe", NULL, &args, sizeof(args),
+                                                 &shared->scribes[i]) == 0))
             cannot("scribe");
         seats.others[i] = shared->scribes[i];
     }

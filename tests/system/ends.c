@@ -3,10 +3,12 @@
 #include "tests/system/ends.h"
 
 #include <odeon/plugin.h>
+#include <stdbool.h>
 
 ODEON_STATE(ends_watcher, {
     odeon_ref port, child;
     uint64_t last, number, monitor, words;
+    uint64_t reason, unmonitored; /* what the child's monitor has said, and it alone */
 });
 ODEON_STATE(ends_kept, { uint64_t unused; });
 ODEON_STATE(ends_plain, { uint64_t unused; });
@@ -40,7 +42,7 @@ static void next(struct ends_watcher_state *self, struct odeon_context *ctx)
 
     if (++self->number > self->last)
         return;
-    self->words = 0;
+    self->words = self->reason = self->unmonitored = 0;
     self->child = spawn_next(self, ctx);
     if (self->number % ENDS_CASES == ENDS_TWICE)
         r = odeon_monitor_any(ctx, &other, self->child);
@@ -69,6 +71,7 @@ ODEON_RECEIVE(ends_watcher, ends_watch)
     self->number = 0;
     self->last = 0;
     self->child = msg->ref;
+    self->reason = self->unmonitored = 0;
     if (odeon_monitor_any(ctx, &self->monitor, msg->ref) < 0)
         odeon_send_any(ctx, self->port, ends_heard, .wrong = __LINE__);
     return ODEON_NODELETE;
@@ -86,13 +89,42 @@ ODEON_RECEIVE(ends_watcher, ends_word)
     return ODEON_NODELETE;
 }
 
+/* 0, or the line that says what is wrong with this word of an end, which is taken down. */
+static uint64_t take(struct ends_watcher_state *self, const struct odeon_context *ctx,
+                     const struct odeon_down *down)
+{
+    if (down->ref != self->child || ctx->sender != down->ref)
+        return __LINE__;
+    if (down->monitor == 0) {
+        self->unmonitored++;
+        return down->reason == ODEON_REASON_INIT_FAILED &&
+                       self->number % ENDS_CASES == ENDS_UNBEGUN && self->unmonitored == 1
+                   ? 0
+                   : __LINE__;
+    }
+    self->reason = down->reason;
+    return down->monitor == self->monitor ? 0 : __LINE__;
+}
+
+/* Who cannot begin is told of by its monitor. If its executor dies before it has tried, it begins
+ * anew: that is all its monitor says, and that it cannot then, either, is said without one. The two
+ * come in any order. */
+static bool more_is_to_come(const struct ends_watcher_state *self)
+{
+    if (self->number % ENDS_CASES != ENDS_UNBEGUN)
+        return false;
+    return self->unmonitored ? self->reason == 0 : self->reason == ODEON_REASON_BEGUN_ANEW;
+}
+
 ODEON_RECEIVE(ends_watcher, odeon_down)
 {
-    uint64_t wrong = 0;
+    uint64_t wrong = take(self, ctx, msg);
 
-    if (msg->ref != self->child || msg->monitor != self->monitor || ctx->sender != msg->ref)
-        wrong = __LINE__;
-    odeon_send_any(ctx, self->port, ends_heard, .number = self->number, .reason = msg->reason,
+    if (wrong == 0 && more_is_to_come(self))
+        return ODEON_NODELETE;
+    if (self->unmonitored && self->reason != ODEON_REASON_BEGUN_ANEW)
+        wrong = __LINE__; /* told twice */
+    odeon_send_any(ctx, self->port, ends_heard, .number = self->number, .reason = self->reason,
                    .words = self->words, .wrong = wrong);
     next(self, ctx);
     return ODEON_NODELETE;

@@ -9,9 +9,10 @@
  * `reason` says why (enum odeon_reason): ODEON_REASON_FINISHED, its behaviour said so; _STOPPED,
  * somebody else did; _INIT_FAILED, _ATTEMPTS, _SUSPECTED, it could not begin; _QUARANTINED, its
  * type is not run for the time being; _BEGUN_ANEW, it lost its state with an executor, and the same
- * reference is another life; _NOT_RESUMED, it ended with an executor; _CLIENT_GONE, it was a
- * client; _NO_SUCH_ACTOR, it ended so long ago that nobody knows. The service alone sends it: from
- * anybody else it is refused.
+ * reference is another life, which this monitor does not watch (that a child cannot begin that one
+ * is told with `monitor` 0, perhaps sooner); _NOT_RESUMED, it ended with an executor; _CLIENT_GONE,
+ * it was a client; _NO_SUCH_ACTOR, it ended so long ago that nobody knows. The service alone sends
+ * it: from anybody else it is refused.
  */
 #ifndef ODEON_MONITOR_H
 #define ODEON_MONITOR_H

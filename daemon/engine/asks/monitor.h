@@ -7,7 +7,8 @@
  * monitor.MO1  The service alone sends MESSAGE_TYPE_DOWN: what says so and has not its mark
  *     (KIND_DOWN) is refused where it arrives.
  * monitor.MO2  Who has spawned an actor that cannot begin is told once: by its monitor, if it has
- *     one, else in the turn with which the actor ends.
+ *     one of this life of the actor's, else in the turn with which the actor ends. What a monitor
+ *     says of an earlier life may come behind that.
  */
 #pragma once
 
