@@ -348,6 +348,14 @@ int engine_actor_type_release(struct engine *engine, uint32_t id);
 /* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */
 int engine_actor_type_get(struct engine *engine, uint32_t id,
                           struct engine_actor_type_view *ret_type);
+/* How many actors of this type could not begin since this was last asked, behind an event that says
+ * so; one of them: why, and who has spawned it, 0: no actor. */
+struct engine_unbegun_view {
+    uint32_t reason;
+    actor_ref last, by;
+};
+uint32_t engine_type_unbegun(struct engine *engine, uint32_t id,
+                             struct engine_unbegun_view *ret_view);
 
 /* Where a new actor is to live, for life.
  * SPREAD   the next worker's next queue, round robin; where a type has many actors, blocks of
@@ -610,7 +618,8 @@ enum engine_event_kind {
     ENGINE_EVENT_PORT_LOUD,
     /* what it posts is turned away, or waits, since there is no memory for more, or since what
      * waits for its user takes too long: not too often */
-    ENGINE_EVENT_PORT_OVER
+    ENGINE_EVENT_PORT_OVER,
+    ENGINE_EVENT_TYPE_UNBEGUN /* actors of type `port` could not begin: engine_type_unbegun() */
 };
 struct engine_event {
     enum engine_event_kind kind;

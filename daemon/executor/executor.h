@@ -38,6 +38,7 @@
 #include "daemon/executor/topology.h"
 #include "daemon/executor/topology_watch.h"
 #include "daemon/executor/turns_state.h"
+#include "daemon/executor/unbegun_state.h"
 #include "proto/stats_layout.h"
 
 enum executor_state {
@@ -108,6 +109,7 @@ struct executor {
     unsigned again_ms;
     struct post_rate post_rate;
     struct loud_ports loud_ports;
+    struct unbegun_types unbegun;
     uint64_t over_told_ns; /* when it was last said that somebody posts more than may wait */
     struct actor_quota actor_quota;
 

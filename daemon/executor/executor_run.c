@@ -17,6 +17,7 @@
 #include "daemon/executor/progress.h"
 #include "daemon/executor/start.h"
 #include "daemon/executor/turns.h"
+#include "daemon/executor/unbegun.h"
 
 /* Reports that still wait when the process ends have this long to leave. */
 enum { FLUSH_MS = 2000 };
@@ -110,6 +111,7 @@ static int executor_run_init(struct executor *executor, int control_fd)
     executor->later_timer.data = executor;
     post_rate_start(executor);
     loud_ports_start(executor);
+    unbegun_start(executor);
     turns_start(executor);
     return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
 }
@@ -131,6 +133,7 @@ static void executor_run_fini(struct executor *executor)
     uv_close((uv_handle_t *)&executor->later_timer, NULL);
     post_rate_stop(executor);
     loud_ports_stop(executor);
+    unbegun_stop(executor);
     turns_stop(executor);
     actor_quota_fini(&executor->actor_quota);
     uv_run(&executor->loop, UV_RUN_DEFAULT);

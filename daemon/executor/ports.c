@@ -20,6 +20,7 @@
 #include "daemon/executor/loud_ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/turns.h"
+#include "daemon/executor/unbegun.h"
 #include "proto/port_layout.h"
 
 /* Until the next look at ports that have ended and that a worker may still look at: it has lost its
@@ -289,6 +290,8 @@ static void ports_take_events(struct executor *executor)
             loud_ports_on_loud(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_OVER)
             ports_on_over(executor, &event);
+        else if (event.kind == ENGINE_EVENT_TYPE_UNBEGUN)
+            unbegun_on_event(executor, &event);
     }
 }
 

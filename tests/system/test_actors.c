@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -211,6 +213,49 @@ static void test_names_and_arguments(void **state)
     assert_int_equal(odeon_actor_stop(client, first, ODEON_DELETE), 0);
 }
 
+/* How many actors of a type the log says could not begin. */
+static unsigned unbegun_logged(const char *type)
+{
+    char *log = service_read_log(&service), one[64], many[64];
+    unsigned n = 0, some;
+
+    snprintf(one, sizeof(one), " of type %s could not begin: init-failed", type);
+    snprintf(many, sizeof(many), " actors of type %s could not begin; the last one, ", type);
+    for (const char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *at = strstr(line, many);
+
+        n += strstr(line, one) != NULL;
+        while (at && at > line && at[-1] >= '0' && at[-1] <= '9')
+            at--;
+        n += at && sscanf(at, "%u", &some) == 1 ? some : 0;
+    }
+    free(log);
+    return n;
+}
+
+/* Each is counted, though not each has a line. */
+static void test_who_cannot_begin_is_logged(void **state)
+{
+    enum { UNBEGUN = 100 };
+    static const char args[3] = "no";
+    const struct probe_number number = { .n = 1 };
+    unsigned before = unbegun_logged("probe_relay");
+
+    (void)state;
+    for (unsigned i = 0; i < UNBEGUN; i++) {
+        struct odeon_delivery reply;
+        odeon_ref ref;
+
+        assert_int_equal(odeon_actor_spawn(client, "probe_relay", NULL, args, sizeof(args), &ref),
+                         0);
+        assert_int_equal(odeon_port_call(port, ref, number_type, &number, sizeof(number),
+                                         SECONDS(PATIENCE_S), &reply),
+                         ODEON_CALL_REFUSED);
+        odeon_port_release(port);
+    }
+    assert_true(wait_until(unbegun_logged("probe_relay") == before + UNBEGUN));
+}
+
 /* The table of actors is finite: the error says so, and there is room again when some have
  * ended. */
 static void test_actor_table_is_bounded(void **state)
@@ -299,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_names_like_references),
         cmocka_unit_test(test_a_port_takes_nothing_from_here),
         cmocka_unit_test(test_odeonctl_knows_a_port),
+        cmocka_unit_test(test_who_cannot_begin_is_logged),
         cmocka_unit_test(test_actor_table_is_bounded),
     };
 

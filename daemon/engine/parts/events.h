@@ -7,8 +7,9 @@
 
 #include "daemon/engine/engine.h"
 
-/* Of each port: that it is broken, that it has ended, and what is told again and again. */
-enum { EVENTS_MAX = 4 * ODEON_PORTS_MAX };
+/* Of each port: that it is broken, that it has ended, and what is told again and again; of each
+ * type, that actors of it could not begin. */
+enum { EVENTS_MAX = 4 * ODEON_PORTS_MAX + ODEON_ACTOR_TYPES_MAX };
 
 struct events {
     pthread_mutex_t mutex;

@@ -87,6 +87,13 @@ struct retiring {
     struct quiesce quiesce;
 };
 
+/* Of a type (unbegun.h): actors that could not begin, since the control thread last asked, and the
+ * last of them. */
+struct unbegun {
+    _Atomic uint32_t n, reason;
+    _Atomic actor_ref last, by;
+};
+
 /* Of the engine. */
 struct type_table {
     uint32_t group; /* the type of groups, 0: there are none */
@@ -95,4 +102,5 @@ struct type_table {
     /* the same, but for a type that is about to be retired: new actors */
     _Atomic(struct actor_type *) spawnable[ODEON_ACTOR_TYPES_MAX];
     struct retiring *retiring[ODEON_ACTOR_TYPES_MAX]; /* NULL: it does not go */
+    struct unbegun unbegun[ODEON_ACTOR_TYPES_MAX];
 };

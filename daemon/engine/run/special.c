@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/unbegun.h"
 #include "daemon/engine/asks/ask.h"
 #include "daemon/engine/asks/group.h"
 #include "daemon/engine/asks/monitor.h"
@@ -236,6 +237,7 @@ static int special_refuse(struct worker *w, const struct envelope *envelope,
         special_dead_letter(w, envelope, reason);
     if (!special_cannot_begin(w, envelope, receiver, reason))
         return ALLOCATION_NODELETE;
+    unbegun_note(w, envelope->to, reason);
     monitor_tell_spawner(w, envelope->to, reason);
     return ALLOCATION_DELETE;
 }
