@@ -73,7 +73,7 @@ static int ask_claim(struct worker *w, uint64_t token)
     struct engine *e = w->engine;
     uint64_t id;
     pthread_mutex_lock(&e->timers.mutex);
-    timers_settle(e, TIMER_SETTLES);
+    timers_settle(w, TIMER_SETTLES);
     int r = ask_find(e, token, &id) ? timers_claim(w, id) : -ENOENT;
     pthread_mutex_unlock(&e->timers.mutex);
     return r;

@@ -36,7 +36,7 @@ int group_leave(struct worker *w, actor_ref group)
     struct engine *e = w->engine;
     uint64_t id;
     pthread_mutex_lock(&e->timers.mutex);
-    timers_settle(e, TIMER_SETTLES);
+    timers_settle(w, TIMER_SETTLES);
     int r = member_look_find(e, w->ctx.self, group, &id);
     if (r == 0)
         r = timers_claim(w, id);

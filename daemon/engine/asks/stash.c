@@ -143,7 +143,7 @@ int stash_take(struct worker *w, uint32_t most)
     if (w->place.newborn)
         place_newborn_settle(w);
     pthread_mutex_lock(&e->timers.mutex);
-    timers_settle(e, TIMER_SETTLES);
+    timers_settle(w, TIMER_SETTLES);
     stash_collect(e, w->ctx.self, &stash);
     if (most > 0 && stash.n > most)
         stash.n = most;

@@ -7,6 +7,7 @@
 #include "daemon/engine/run/begin.h"
 #include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/special.h"
+#include "daemon/engine/run/worded.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/signal/help.h"
@@ -251,6 +252,19 @@ static __attribute__((noinline)) void turn_loop_flush_account(struct turn_loop *
     w->flush.account = 0;
 }
 
+/* A message has been run and committed by one of the longer ways. */
+static void turn_loop_behind(struct turn_loop *loop, struct worker *w, uint64_t cursor)
+{
+    w->batch.cursor = cursor;
+    turn_loop_resume(loop, w, 1);
+    if (unlikely(w->flush.account))
+        turn_loop_flush_account(loop, w);
+    if (unlikely(w->actors.leaving)) {
+        turn_loop_leave(loop, w, w->actors.leaving);
+        w->actors.leaving = 0;
+    }
+}
+
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
  * its actor (`actor` NULL). */
 static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, struct worker *w,
@@ -264,14 +278,7 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
     else
         special_end(w, &w->turn.actors[actor_ref_slot(envelope->to)], envelope, result,
                     REASON_FINISHED, cursor);
-    w->batch.cursor = cursor;
-    turn_loop_resume(loop, w, 1);
-    if (unlikely(w->flush.account))
-        turn_loop_flush_account(loop, w);
-    if (unlikely(w->actors.leaving)) {
-        turn_loop_leave(loop, w, w->actors.leaving);
-        w->actors.leaving = 0;
-    }
+    turn_loop_behind(loop, w, cursor);
 }
 
 /* A message that is not plain, for `actor`: one of a behaviour that is not known to be quick is run
@@ -281,8 +288,13 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
                                                         enum envelope_reason begun)
 {
     uint32_t index;
-    struct actor_type *type =
-        pace_stranger(w, actor, (struct envelope *)(w->batch.base + w->batch.cursor), &index);
+    struct envelope *envelope = (struct envelope *)(w->batch.base + w->batch.cursor);
+    uint64_t cursor = w->batch.cursor + envelope_record_size(envelope);
+    if (worded_run(w, envelope, actor, cursor)) {
+        turn_loop_behind(loop, w, cursor);
+        return;
+    }
+    struct actor_type *type = pace_stranger(w, actor, envelope, &index);
     if (!type) {
         turn_loop_special(loop, w, actor, begun, 0);
         return;
@@ -319,7 +331,7 @@ turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *foun
     found->run = turn_behaviour_of(w, actor, actor_ref_upper(to) | w->turn.key_live, meta);
     if (unlikely(!found->run)) {
         enum envelope_reason begun = REASON_NONE;
-        found->run = turn_loop_begin(w, actor, words, &begun);
+        found->run = meta >> 40 ? NULL : turn_loop_begin(w, actor, words, &begun);
         if (!found->run) {
             w->batch.cursor = cursor;
             turn_loop_strange(loop, w, actor, begun);

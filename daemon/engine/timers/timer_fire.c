@@ -240,7 +240,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     uint32_t n = 0;
     pthread_mutex_lock(&e->timers.mutex);
     timer_put_off_look(e);
-    timers_settle(e, TIMER_FIRES);
+    timers_settle(e->control, TIMER_FIRES);
     timer_fire_drop_orphans(e, TIMER_FIRES);
     watches_look(e);
     watches_drain(e, TIMER_FIRES);

@@ -221,15 +221,24 @@ void timers_end(struct engine *e, uint32_t timer)
     t->n--;
 }
 
-void timers_settle(struct engine *e, uint32_t n)
+/* Has the turn that has cancelled it not been committed? An id knows its own count without the
+ * looks that another one's takes. */
+static inline bool timers_is_claim_open(const struct worker *w, const struct segment_timer *timer)
 {
+    return timer->claim_worker == w->id
+               ? timer->claim_count == commit_count(w)
+               : timers_is_open(&w->engine->segment, timer->claim_worker, timer->claim_count);
+}
+
+void timers_settle(struct worker *w, uint32_t n)
+{
+    struct engine *e = w->engine;
     struct timers *t = &e->timers;
     uint32_t timer;
     if (n > t->cancelled.n)
         n = t->cancelled.n;
     for (; n > 0 && timer_stock_pop(&t->cancelled, &timer); n--) {
-        const struct segment_timer *durable = &e->segment.timers[timer];
-        if (timers_is_open(&e->segment, durable->claim_worker, durable->claim_count))
+        if (timers_is_claim_open(w, &e->segment.timers[timer]))
             timer_stock_put(&t->cancelled, timer);
         else
             timers_end(e, timer);
@@ -359,7 +368,7 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
         class = timers_class_of(envelope_size(envelope_prefix_bytes(PREFIX_KIND) + request->size));
     int r = 0;
     pthread_mutex_lock(&e->timers.mutex);
-    timers_settle(e, TIMER_SETTLES);
+    timers_settle(w, TIMER_SETTLES);
     if (request->group)
         r = members_make_room(e, request->group);
     if (r == 0 && timers_may(e, w, request) && timers_take(e, class, &timer, &place)) {
@@ -451,7 +460,7 @@ int timers_cancel(struct worker *w, uint64_t id, bool watch)
 {
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->timers.mutex);
-    timers_settle(e, TIMER_SETTLES);
+    timers_settle(w, TIMER_SETTLES);
     int r = timers_is_such(&e->segment, id, watch) ? timers_claim(w, id) : -ENOENT;
     pthread_mutex_unlock(&e->timers.mutex);
     if (r == 0 && !watch)

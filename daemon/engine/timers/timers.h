@@ -161,8 +161,8 @@ int timers_claim(struct worker *w, uint64_t id);
 /* It is not there any more: a live one that nobody will look at again. */
 void timers_end(struct engine *engine, uint32_t timer);
 /* Cancelled ones whose turns have been committed go, up to `n` of them; those that are left wait
- * behind others. */
-void timers_settle(struct engine *engine, uint32_t n);
+ * behind others. By worker id `w`. */
+void timers_settle(struct worker *w, uint32_t n);
 /* The descriptor becomes readable when the first one is due (timers.TM6). */
 void timers_set_clock(struct engine *engine);
 /* It has become readable and was read: it is set to nothing now, so that the next one has it set

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/run/worded.h"
+
+#include "daemon/engine/asks/ask.h"
+#include "daemon/engine/run/pace.h"
+#include "daemon/engine/run/special.h"
+
+/* Those that say more of a message, and ask nothing of who runs it. */
+enum { WORDED_PREFIX = PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_ACCEPTED };
+
+/* What is looked at more than once. */
+struct worded {
+    uint64_t meta;
+    unsigned prefix;
+    uint32_t prefix_bytes, payload_size;
+    const uint64_t *payload;
+};
+
+static inline struct worded worded_read(const struct envelope *envelope)
+{
+    struct worded m = { .meta = *(const uint64_t *)&envelope->type };
+    m.prefix = (unsigned)(m.meta >> 56);
+    m.prefix_bytes = envelope_prefix_bytes(m.prefix & WORDED_PREFIX);
+    m.payload_size = envelope->length - m.prefix_bytes;
+    m.payload = (const uint64_t *)(envelope + 1) + m.prefix_bytes / 8;
+    return m;
+}
+
+static inline bool worded_is_plain_otherwise(const struct worded *m)
+{
+    const uint64_t others = (uint64_t)(uint8_t)~WORDED_PREFIX << 56 | UINT64_C(0xff) << 48 |
+                            (uint64_t)(uint8_t)~ENVELOPE_REPLY << 40;
+    return (m->meta & others) == 0 && (uint16_t)m->meta >= MESSAGE_TYPE_FIRST_PLAIN &&
+           (uint16_t)m->meta < ODEON_MESSAGE_TYPES_MAX &&
+           (uint16_t)(m->meta >> 16) >= m->prefix_bytes;
+}
+
+/* As of a plain message (turn.c). */
+static inline engine_behaviour_fn worded_behaviour(const struct worker *w, const struct worded *m,
+                                                   actor_ref to, const struct actor *actor)
+{
+    uint64_t key = load_relaxed(&actor->key);
+    if ((key & ~ACTOR_KEY_TYPE_MASK) != (actor_ref_upper(to) | w->turn.key_live))
+        return NULL;
+    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    uint8_t index = type->index_of[(uint16_t)m->meta];
+    const struct behaviour_shape *shape = &type->shapes[index];
+    uint32_t longer = m->payload_size - shape->size;
+    return longer <= shape->slack && pace_is_quick(type, index) ? type->behaviours[index].run
+                                                                : NULL;
+}
+
+/* The words lie in the order of their bits: the correlation id first, hops last. */
+static inline void worded_context_set(struct engine_context *ctx, const struct envelope *envelope,
+                                      const struct worded *m)
+{
+    ctx->sender = envelope->from;
+    ctx->message_type = (uint16_t)m->meta;
+    ctx->message_size = (uint16_t)m->payload_size;
+    ctx->correlation = m->prefix & PREFIX_CORRELATION ? *(const uint64_t *)(envelope + 1) : 0;
+    ctx->hops = m->prefix & PREFIX_ACCEPTED ? m->payload[-1] & 0xff : 0;
+}
+
+bool worded_run(struct worker *w, const struct envelope *envelope, struct actor *actor,
+                uint64_t cursor)
+{
+    const struct worded m = worded_read(envelope);
+    actor_ref to = envelope->to;
+    engine_behaviour_fn run =
+        worded_is_plain_otherwise(&m) ? worded_behaviour(w, &m, to, actor) : NULL;
+    if (!run)
+        return false;
+    w->ctx.self = to; /* whose question an answer ends */
+    if (m.meta >> 40 & ENVELOPE_REPLY) {
+        if (ask_take(w, envelope) < 0)
+            return false;
+        w->ctx.kind = (uint64_t)KIND_ANSWER << 56;
+    }
+    worded_context_set(&w->ctx, envelope, &m);
+    int result = run(w->turn.states[actor_ref_slot(to)], m.payload, &w->ctx);
+    special_end(w, actor, envelope, result, REASON_FINISHED, cursor);
+    w->ctx.correlation = 0;
+    w->ctx.kind = 0;
+    w->ctx.hops = 0;
+    return true;
+}
