@@ -17,6 +17,15 @@ static void test_costs_nothing_while_nobody_publishes(void **state)
     assert_int_equal(members_count(f.engine, group_of("prices")), 2);
 }
 
+/* The queue of this one, until it is empty, which on a busy machine takes more than one run. */
+static void run_alone(actor_ref ref)
+{
+    while (queue_has_work(&f.engine->segment.queues[queue_of(ref)])) {
+        assert_true(owner_take(&f.engine->sources[queue_of(ref)], 0, 0));
+        mailbox_run(f.engine->workers[0], queue_of(ref), false);
+    }
+}
+
 /* A member that does not drain is left out, and holds up nobody else. */
 static void test_a_member_that_never_drains(void **state)
 {
@@ -42,8 +51,7 @@ static void test_a_member_that_never_drains(void **state)
         assert_int_equal(engine_actor_send(f.engine, stuck, go_type, NULL, 0), 0);
     header->limit_bytes = 4096;
     assert_int_equal(engine_actor_send(f.engine, group, word_type, &word, sizeof(word)), 0);
-    assert_true(owner_take(&f.engine->sources[queue_of(group)], 0, 0));
-    mailbox_run(f.engine->workers[0], queue_of(group), false);
+    run_alone(group);
     assert_int_equal(log_of(member)->n, 2);
     header->limit_bytes = limit;
     run_queues();
@@ -82,8 +90,7 @@ static void test_what_a_client_publishes_counts_for_it(void **state)
     assert_true(owner_take(&f.engine->sources[engine_source_of_port(f.engine, 0)], 0, 0));
     assert_int_equal(port_run(w, 0, false), -1);
     assert_in_range(load_relaxed(waiting), 2 * SIZE, 3 * SIZE);
-    assert_true(owner_take(&f.engine->sources[queue_of(group)], 0, 0));
-    mailbox_run(w, queue_of(group), false);
+    run_alone(group);
     assert_in_range(load_relaxed(waiting), 2 * N * SIZE, 2 * (N + 1) * (SIZE + 40));
     assert_int_equal(w->flush.account, 0);
     run_queues();
