@@ -60,7 +60,8 @@ static void test_no_more_than_granted(void **state)
     /* more than there is: the rest is for later */
     assert_int_equal(engine_port_grant(f.engine, PORT, 1, 1000), 0);
     assert_true(engine_fixture_until(atomic_load(&seen.n) == 100));
-    assert_int_equal(rate_of(&f).left, 1000 - (100 - granted));
+    /* a record is counted behind its visit, of which its handler does not wait for the end */
+    assert_true(engine_fixture_until(rate_of(&f).left == 1000 - (100 - granted)));
     assert_int_equal(engine_port_grant(f.engine, PORT, 2, 1), -ENOENT);
     assert_int_equal(engine_port_grant(f.engine, ODEON_PORTS_MAX, 1, 1), -ENOENT);
     for (uint64_t i = 1; i <= 100; i++)
