@@ -38,6 +38,7 @@ enum option {
     OPTION_HEX,
     OPTION_BY,
     OPTION_OF,
+    OPTION_TIMEOUT,
     OPTION_N,
 };
 
@@ -102,6 +103,7 @@ int ctl_actor_list(struct ctl *ctl);
 int ctl_actor_show(struct ctl *ctl);
 int ctl_actor_spawn(struct ctl *ctl);
 int ctl_actor_send(struct ctl *ctl);
+int ctl_actor_call(struct ctl *ctl);
 int ctl_actor_stop(struct ctl *ctl);
 int ctl_queue_list(struct ctl *ctl);
 int ctl_timer_list(struct ctl *ctl);

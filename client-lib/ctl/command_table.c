@@ -43,6 +43,9 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_BY] = { "by", "user|client|port", "Whose memory to list (user without it)",
                     "user client port", false },
     [OPTION_OF] = { "of", "REF|NAME", "Only timers that this actor has armed", NULL, false },
+    [OPTION_TIMEOUT] = { "timeout", "SECONDS",
+                         "Wait so long for the answer (10 without it, fractions allowed)", NULL,
+                         false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
@@ -170,6 +173,17 @@ const struct command command_table[] = {
                  "arrays of numbers are\n"
                  "joined with commas, arrays of char and a tail take text as it is.",
       .run = ctl_actor_send },
+    { .noun = "actor",
+      .verb = "call",
+      .arguments = "REF|NAME MESSAGE [FIELD=VALUE...]",
+      .words_min = 2,
+      .words_max = COMMAND_WORDS_ANY,
+      .options = OPTION_BIT(OPTION_TIMEOUT),
+      .doc = "Send a message to an actor and print its answer",
+      .details = "Fields are written as for actor send.  The answer is printed on one line: its "
+                 "message, and its\n"
+                 "fields by name.  Exit code 5: there was none in time.",
+      .run = ctl_actor_call },
     { .noun = "actor",
       .verb = "stop",
       .arguments = "REF|NAME",

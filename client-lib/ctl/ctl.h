@@ -29,6 +29,7 @@ enum ctl_exit {
     CTL_USAGE = 2,
     CTL_UNREACHABLE = 3,
     CTL_VERSION = 4,
+    CTL_NO_ANSWER = 5, /* in time; whether it was processed is not known */
 };
 
 struct ctl {
@@ -79,3 +80,18 @@ struct ctl_struct {
  * code, after a message. */
 int ctl_struct_fill(struct ctl *ctl, const struct ctl_struct *what, void **ret_bytes,
                     size_t *ret_size);
+
+/* The message that a command is to send: to words[0], of the type words[1], with the fields behind
+ * them (ctl_actor.c). */
+struct ctl_message {
+    odeon_ref to;
+    struct odeon_message_info *info;
+    void *payload;
+    size_t size;
+};
+/* Connects. 0, or the exit code, after a message; then there is nothing to free. */
+int ctl_message_prepare(struct ctl *ctl, struct ctl_message *ret_message);
+void ctl_message_free(struct ctl_message *message);
+/* `why` the actor cannot be sent it, before the message's name; says what it accepts, with the
+ * nearest first. Returns the exit code. */
+int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why);

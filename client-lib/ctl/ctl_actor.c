@@ -112,11 +112,9 @@ static bool actor_is_port(const struct odeon_actor_detail *d)
     return *d->actor.kind == '\0' && strcmp(d->actor.type, "port") == 0;
 }
 
-/* Names what the actor accepts, with the nearest first; a port accepts nothing that is sent from
- * here, whatever it is called. */
-static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
-                              const char *message, const char *why)
+int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why)
 {
+    const char *which = ctl->words[0], *message = ctl->words[1];
     struct odeon_actor_detail *d = NULL;
     struct suggestion near;
     struct cell accepts;
@@ -148,6 +146,43 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
     return code;
 }
 
+int ctl_message_prepare(struct ctl *ctl, struct ctl_message *ret_message)
+{
+    struct ctl_message m = { 0 };
+    char what[128];
+    int r, code;
+
+    code = ctl_connect(ctl);
+    if (!code)
+        code = ctl_ref_find(ctl, ctl->words[0], &m.to);
+    if (code)
+        return code;
+    r = odeon_message_find(ctl->client, ctl->words[1], 0, &m.info);
+    if (r == -ENOENT)
+        return ctl_message_refuse(ctl, m.to, "there is no message");
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot look up the message '%s'", ctl->words[1]);
+    snprintf(what, sizeof(what), "the message '%s'", m.info->name);
+    code = ctl_struct_fill(ctl,
+                           &(struct ctl_struct){ .what = what,
+                                                 .fields = m.info->fields,
+                                                 .size = m.info->size,
+                                                 .has_tail = m.info->has_tail,
+                                                 .first_word = 2 },
+                           &m.payload, &m.size);
+    if (code)
+        ctl_message_free(&m);
+    else
+        *ret_message = m;
+    return code;
+}
+
+void ctl_message_free(struct ctl_message *message)
+{
+    odeon_payload_free(message->payload);
+    odeon_result_free(message->info);
+}
+
 static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message, size_t size)
 {
     struct json json;
@@ -169,44 +204,19 @@ static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message
 
 int ctl_actor_send(struct ctl *ctl)
 {
-    const char *which = ctl->words[0], *message = ctl->words[1];
-    struct odeon_message_info *info = NULL;
-    char what[128];
-    void *payload = NULL;
-    odeon_ref ref;
-    size_t size = 0;
-    int r, code;
+    struct ctl_message m;
+    int r, code = ctl_message_prepare(ctl, &m);
 
-    code = ctl_connect(ctl);
-    if (!code)
-        code = ctl_ref_find(ctl, which, &ref);
     if (code)
         return code;
-    r = odeon_message_find(ctl->client, message, 0, &info);
-    if (r == -ENOENT)
-        return actor_fail_message(ctl, which, ref, message, "there is no message");
-    if (r < 0)
-        return ctl_refuse(ctl, r, "cannot look up the message '%s'", message);
-
-    snprintf(what, sizeof(what), "the message '%s'", info->name);
-    code = ctl_struct_fill(ctl,
-                           &(struct ctl_struct){ .what = what,
-                                                 .fields = info->fields,
-                                                 .size = info->size,
-                                                 .has_tail = info->has_tail,
-                                                 .first_word = 2 },
-                           &payload, &size);
-    if (!code) {
-        r = odeon_actor_send(ctl->client, ref, message, payload, size);
-        if (r == -EOPNOTSUPP)
-            code = actor_fail_message(ctl, which, ref, message, "it does not accept");
-        else if (r < 0)
-            code = actor_fail(ctl, r, "send to", which);
-        else
-            actor_print_sent(ctl, ref, message, size);
-    }
-    odeon_payload_free(payload);
-    odeon_result_free(info);
+    r = odeon_actor_send(ctl->client, m.to, ctl->words[1], m.payload, m.size);
+    if (r == -EOPNOTSUPP)
+        code = ctl_message_refuse(ctl, m.to, "it does not accept");
+    else if (r < 0)
+        code = actor_fail(ctl, r, "send to", ctl->words[0]);
+    else
+        actor_print_sent(ctl, m.to, ctl->words[1], m.size);
+    ctl_message_free(&m);
     return code;
 }
 

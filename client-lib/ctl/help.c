@@ -81,7 +81,8 @@ void help_show_program(struct ctl *ctl)
     help_show_options(ctl, OPTIONS_COMMON);
     fputs("\nLists also take --limit and --after.  Actors are written as "
           "EXECUTOR.SLOT.GENERATION (without EXECUTOR: 1) or by their registered name.\n"
-          "Exit codes: 0 done, 1 refused, 2 usage, 3 service unreachable, 4 version mismatch.\n"
+          "Exit codes: 0 done, 1 refused, 2 usage, 3 service unreachable, 4 version mismatch, "
+          "5 no answer.\n"
           "odeonctl help NOUN VERB says more of one command, odeonctl help --all of each.\n",
           ctl->out);
 }

@@ -113,6 +113,30 @@ static void test_send_with_fields(void **state)
     odeon_client_disconnect(client);
 }
 
+static void test_call_prints_the_answer(void **state)
+{
+    struct odeon_client *client = service_connect(&service, "caller");
+    odeon_ref ledger = spawn(client, "probe_ledger", "asked", NULL, 0);
+
+    (void)state;
+    expect_ctl(0, "actor send asked probe_number n=7", NULL);
+    expect_ctl(0, "actor call asked probe_ask --timeout 300", "probe_told count=1 sum=7 ");
+    expect_ctl(0, "--json actor call asked probe_ask --timeout 300",
+               "\"answer\":{\"message\":\"probe_told\",\"from\":\"");
+    expect_ctl(0, "--json actor call asked probe_ask --timeout 300",
+               "\"fields\":{\"count\":1,\"sum\":7,");
+    /* how else it can end */
+    expect_ctl(5, "actor call asked probe_number n=1 --timeout 0.05",
+               "no answer from asked in time");
+    expect_ctl(1, "actor call asked no_such_message", "there is no message 'no_such_message'");
+    expect_ctl(1, "actor call asked probe_told --timeout 300", "it does not accept 'probe_told'");
+    expect_ctl(1, "actor call nobody probe_ask", "no actor has this name");
+    expect_ctl(2, "actor call asked probe_ask --timeout 0", "'0' is not a number of seconds");
+    expect_ctl(2, "actor call asked probe_ask --timeout 1s", "'1s' is not a number of seconds");
+    odeon_actor_stop(client, ledger, ODEON_DELETE);
+    odeon_client_disconnect(client);
+}
+
 static void test_settings_change(void **state)
 {
     static const char *const policies[] = { "none",     "random", "round-robin",   "fullest",
@@ -197,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_plugin_load_list_spawn_send, check_traffic),
         cmocka_unit_test_teardown(test_send_with_fields, check_traffic),
+        cmocka_unit_test_teardown(test_call_prints_the_answer, check_traffic),
         cmocka_unit_test_teardown(test_settings_change, check_traffic),
         cmocka_unit_test_teardown(test_stats_follow, check_traffic),
         cmocka_unit_test_teardown(test_stats_while_the_daemon_stands_still, check_traffic),

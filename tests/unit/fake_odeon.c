@@ -24,6 +24,9 @@ void fake_reset(void)
                           .message_size = 32,
                           .args_fields = "{ int64_t start; uint8_t step; char name[7]; }",
                           .args_size = 16,
+                          .answer_name = "counter_value",
+                          .answer_fields = "{ int64_t total; }",
+                          .answer = 42,
                           .supervisor_pid = (uint32_t)getpid(),
                           .executor_pid = (uint32_t)getpid() };
     fake_say("");
@@ -250,6 +253,51 @@ int odeon_message_find(struct odeon_client *client, const char *name, uint32_t v
                                          .size = fake.message_size,
                                          .has_tail = fake.message_tail };
     return 0;
+}
+
+int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_message_info **ret)
+{
+    (void)client;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_message_info){ .struct_size = sizeof(**ret),
+                                         .id = id,
+                                         .version = 1,
+                                         .name = fake.answer_name,
+                                         .fields = fake.answer_fields,
+                                         .size = sizeof(fake.answer) };
+    return 0;
+}
+
+int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
+                    struct odeon_port **ret_port)
+{
+    (void)client, (void)options;
+    if (fake.call_result < 0)
+        return fake.call_result;
+    *ret_port = fake_alloc(1);
+    return 0;
+}
+
+struct odeon_port *odeon_port_close(struct odeon_port *port)
+{
+    odeon_result_free(port);
+    return NULL;
+}
+
+int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
+{
+    static struct odeon_refusal refusal;
+
+    (void)port, (void)type, (void)data, (void)size;
+    fake.call_timeout_ns = timeout_ns;
+    refusal = (struct odeon_refusal){ .to = to, .reason = ODEON_REASON_QUEUE_FULL };
+    *ret_reply = (struct odeon_delivery){
+        .from = to, .type = 40, .size = sizeof(fake.answer), .data = &fake.answer
+    };
+    if (fake.outcome == ODEON_CALL_REFUSED)
+        ret_reply->data = &refusal;
+    return fake.outcome;
 }
 
 int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,

@@ -23,6 +23,9 @@ struct fake {
     int type_unloaded;
     uint32_t message_size;
     int message_tail;
+    const char *answer_name, *answer_fields;
+    int64_t answer, call_timeout_ns;
+    int outcome; /* of a call */
     int stats_result;
     uint32_t supervisor_pid, executor_pid;
     const char *state;

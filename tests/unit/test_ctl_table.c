@@ -388,6 +388,42 @@ static void test_actor_send(void **state)
     assert_memory_equal(fake.payload, "\0\0\0\0a b", 7);
 }
 
+static void test_actor_call(void **state)
+{
+    (void)state;
+    assert_int_equal(run("actor|call|7.5|counter_add|amount=3"), CTL_DONE);
+    assert_string_equal(out, "counter_value total=42\n");
+    assert_true(fake.call_timeout_ns == INT64_C(10000000000));
+    assert_int_equal(run("actor|call|7.5|counter_add|--json|--timeout|0.25"), CTL_DONE);
+    assert_string_equal(out, "{\"version\":1,\"answer\":{\"message\":\"counter_value\","
+                             "\"from\":\"1.7.5\",\"bytes\":8,\"fields\":{\"total\":42}}}\n");
+    assert_true(fake.call_timeout_ns == INT64_C(250000000));
+
+    /* an answer that nobody can name the fields of, and one that would play with the terminal */
+    fake.answer_fields = "{ struct deep s; }";
+    fake.answer_name = "a\033[2Jb";
+    assert_int_equal(run("actor|call|7.5|counter_add"), CTL_DONE);
+    assert_null(strchr(out, '\033'));
+    check_has(out, "(8 bytes)");
+    assert_int_equal(run("actor|call|7.5|counter_add|--json"), CTL_DONE);
+    check_has(out, "\"fields\":null");
+
+    fake.outcome = ODEON_CALL_REFUSED;
+    assert_int_equal(run("actor|call|7.5|counter_add"), CTL_REFUSED);
+    check_has(err, "no answer from 7.5: the message was refused: queue-full");
+    fake.outcome = ODEON_CALL_EXPIRED;
+    assert_int_equal(run("actor|call|7.5|counter_add"), CTL_NO_ANSWER);
+    check_has(err, "no answer from 7.5 in time");
+    fake.outcome = ODEON_CALL_CLOSED;
+    assert_int_equal(run("actor|call|7.5|counter_add"), CTL_UNREACHABLE);
+    assert_int_equal(run("actor|call|7.5|counter_add|--timeout|soon"), CTL_USAGE);
+    assert_int_equal(run("actor|call|7.5"), CTL_USAGE);
+    fake.call_result = -EDQUOT;
+    fake_say("as many ports as user 7 may have");
+    assert_int_equal(run("actor|call|7.5|counter_add"), CTL_REFUSED);
+    check_has(err, "cannot open a port to call from: as many ports");
+}
+
 static void test_actor_spawn_by_fields(void **state)
 {
     static const unsigned char both[16] = { [0] = 0xfe, 0xff, 0xff,      0xff, 0xff, 0xff,
@@ -706,6 +742,7 @@ int main(void)
         TEST(test_executor),
         TEST(test_plugin),
         TEST(test_actor_send),
+        TEST(test_actor_call),
         TEST(test_actor_spawn_by_fields),
         TEST(test_actor_others),
         TEST(test_queue),

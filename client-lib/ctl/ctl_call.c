@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeonctl actor call: a message to an actor through a port of this program's own, and its answer
+ * by the fields of its declaration. */
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/json.h"
+
+#include <odeon/names.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_TIMEOUT_NS INT64_C(10000000000)
+
+enum {
+    CALL_SUBMISSION_BYTES = 1 << 17, /* a message of any size and more */
+    CALL_DELIVERY_BYTES = 1 << 17,
+};
+
+/* Seconds, with fractions, from a millisecond to a day. */
+static bool call_parse_timeout(const char *text, int64_t *ret_ns)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(seconds >= 0.001 && seconds <= 86400))
+        return false;
+    *ret_ns = (int64_t)(seconds * 1e9);
+    return true;
+}
+
+/* The answer's fields, to be freed; NULL: they are not known, or nobody can name them. */
+static char *call_fields(const struct odeon_message_info *info, const struct odeon_delivery *answer,
+                         enum odeon_payload_form form)
+{
+    struct odeon_layout *layout = NULL;
+    char *text = NULL;
+
+    if (odeon_layout_parse(info->fields, &layout) < 0 ||
+        odeon_layout_check(layout, info->size, info->has_tail) < 0 ||
+        odeon_payload_print(layout, answer->data, answer->size, form, &text) < 0)
+        text = NULL;
+    odeon_layout_free(layout);
+    return text;
+}
+
+static void call_print_json(struct ctl *ctl, const char *name, const char *fields,
+                            const struct odeon_delivery *answer)
+{
+    char from[ODEON_REF_TEXT];
+    struct json json;
+
+    json_begin_document(&json, ctl->out);
+    json_begin_object(&json, "answer");
+    json_string(&json, "message", name);
+    json_string(&json, "from", odeon_ref_format(answer->from, from));
+    json_uint(&json, "bytes", answer->size);
+    if (fields)
+        json_object(&json, "fields", fields);
+    else
+        json_null(&json, "fields");
+    json_end_object(&json);
+    json_end_document(&json);
+}
+
+static void call_print_words(struct ctl *ctl, const char *name, const char *fields,
+                             const struct odeon_delivery *answer)
+{
+    for (; *name; name++) /* ctl.C2; the fields are printable */
+        fputc(*name > ' ' && *name < 127 ? *name : '?', ctl->out);
+    if (!fields)
+        fprintf(ctl->out, " (%u bytes)\n", answer->size);
+    else
+        fprintf(ctl->out, "%s%s\n", *fields ? " " : "", fields);
+}
+
+static int call_print(struct ctl *ctl, const struct odeon_delivery *answer)
+{
+    struct odeon_message_info *info = NULL;
+    char *fields;
+    int r = odeon_message_show(ctl->client, answer->type, &info);
+
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot look up the answer's message, number %u", answer->type);
+    fields = call_fields(info, answer, ctl->json ? ODEON_PAYLOAD_JSON : ODEON_PAYLOAD_WORDS);
+    if (ctl->json)
+        call_print_json(ctl, info->name, fields, answer);
+    else
+        call_print_words(ctl, info->name, fields, answer);
+    odeon_payload_free(fields);
+    odeon_result_free(info);
+    return CTL_DONE;
+}
+
+static int call_fail_refused(struct ctl *ctl, const struct ctl_message *m,
+                             const struct odeon_refusal *refusal)
+{
+    if (refusal->reason == ODEON_REASON_NOT_ACCEPTED && refusal->to == m->to)
+        return ctl_message_refuse(ctl, m->to, "it does not accept");
+    return ctl_fail(ctl, CTL_REFUSED, "no answer from %s: the message was refused: %s",
+                    ctl->words[0], odeon_reason_name(refusal->reason));
+}
+
+/* How the call has ended. */
+static int call_end(struct ctl *ctl, const struct ctl_message *m, int outcome,
+                    const struct odeon_delivery *answer)
+{
+    switch (outcome) {
+    case ODEON_CALL_REPLY:
+        return call_print(ctl, answer);
+    case ODEON_CALL_REFUSED:
+        return call_fail_refused(ctl, m, answer->data);
+    case ODEON_CALL_EXPIRED:
+        return ctl_fail(ctl, CTL_NO_ANSWER,
+                        "no answer from %s in time: it may be processed yet. Wait longer with "
+                        "--timeout SECONDS, or see whether its behaviour replies at all: odeonctl "
+                        "actor send waits for nothing",
+                        ctl->words[0]);
+    case ODEON_CALL_CLOSED:
+        return ctl_fail(ctl, CTL_UNREACHABLE,
+                        "no answer from %s: the service has gone. See odeonctl status",
+                        ctl->words[0]);
+    default:
+        return ctl_refuse(ctl, outcome, "cannot call %s", ctl->words[0]);
+    }
+}
+
+static int call_through(struct ctl *ctl, const struct ctl_message *m, int64_t timeout_ns)
+{
+    const struct odeon_port_options options = { .struct_size = sizeof(options),
+                                                .submission_bytes = CALL_SUBMISSION_BYTES,
+                                                .delivery_bytes = CALL_DELIVERY_BYTES };
+    struct odeon_delivery answer;
+    struct odeon_port *port = NULL;
+    int code, r = odeon_port_open(ctl->client, &options, &port);
+
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot open a port to call from");
+    r = odeon_port_call(port, m->to, m->info->id, m->payload, m->size, timeout_ns, &answer);
+    code = call_end(ctl, m, r, &answer);
+    odeon_port_close(port);
+    return code;
+}
+
+int ctl_actor_call(struct ctl *ctl)
+{
+    const char *timeout = ctl->option[OPTION_TIMEOUT];
+    int64_t timeout_ns = CALL_TIMEOUT_NS;
+    struct ctl_message m;
+    int code;
+
+    if (timeout && !call_parse_timeout(timeout, &timeout_ns))
+        return ctl_fail(ctl, CTL_USAGE,
+                        "--timeout: '%s' is not a number of seconds from 0.001 to 86400. Write one "
+                        "like 1 or 0.2",
+                        timeout);
+    code = ctl_message_prepare(ctl, &m);
+    if (code)
+        return code;
+    code = call_through(ctl, &m, timeout_ns);
+    ctl_message_free(&m);
+    return code;
+}
