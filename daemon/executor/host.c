@@ -180,14 +180,16 @@ static inline int host_spawn_read(const struct odeon_spawn_options *options,
         return -EINVAL;
     if (options->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
-    ret_spawn->placement = placements[placement];
-    ret_spawn->place = placement == ODEON_PLACE_PINNED ? ENGINE_ANYWHERE : place;
-    ret_spawn->name = options->name;
-    ret_spawn->args = options->args;
-    ret_spawn->args_size = options->args_size;
-    ret_spawn->account = 0;
-    ret_spawn->link = full && options->link;
-    ret_spawn->find = full && options->find;
+    /* all of it: what nobody says is not what lay there before */
+    *ret_spawn = (struct engine_spawn){
+        .placement = placements[placement],
+        .place = placement == ODEON_PLACE_PINNED ? ENGINE_ANYWHERE : place,
+        .name = options->name,
+        .args = options->args,
+        .args_size = options->args_size,
+        .link = full && options->link,
+        .find = full && options->find,
+    };
     return 0;
 }
 

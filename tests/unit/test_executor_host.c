@@ -12,11 +12,20 @@ static int result;
 static odeon_ref made;
 static _Atomic uint32_t answered;
 
+/* What lies on the stack where the next call has its words: nothing that looks like nothing. */
+static __attribute__((noinline, no_stack_protector)) void stack_spoil(void)
+{
+    volatile uint8_t bytes[2048];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = 0x01;
+}
+
 static int parent_on_spawn(void *self, const void *message, struct odeon_context *ctx)
 {
     (void)self;
     (void)message;
     made = 0;
+    stack_spoil();
     result = ctx->host->spawn(ctx, type, asked.struct_size ? &asked : NULL, &made);
     atomic_fetch_add(&answered, 1);
     return ODEON_NODELETE;
@@ -66,6 +75,8 @@ static int spawn(struct host_fixture *f, struct odeon_spawn_options options,
     if (result == 0) {
         assert_int_equal(engine_actor_get(f->engine.engine, made, &actor), 0);
         assert_int_equal(engine_queue_get(f->engine.engine, actor.queue, ret_queue), 0);
+        /* it is its turn's, and gone without that (actors.A1) */
+        assert_true(f->engine.engine->segment.actors[actor_ref_slot(made)].spawn_count > 0);
     }
     return result;
 }

@@ -46,6 +46,7 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
     durable->args_size = (uint16_t)spawn->args_size;
     durable->spawn_worker = w->id;
     w->actors.spawned_count = commit_count(w);
+    engine_check("actors.A1", !spawn->at_once || spawn->name);
     /* no count is ever 0: it is there, whatever becomes of this turn */
     durable->spawn_count = spawn->at_once ? 0 : commit_count(w);
     durable->spawned_by = request->by;
