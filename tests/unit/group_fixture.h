@@ -27,6 +27,8 @@ enum act {
     ACT_LEAVE_LOOK,
     ACT_LEAVE_DIE,
     ACT_LEAVE_JOIN,
+    ACT_LEAVE_JOIN_LOOK,
+    ACT_LEAVE_JOIN_DIE,
     ACT_PUBLISH, /* the numbers from `word` on, n of them */
     ACT_PUBLISH_DIE,
     ACT_ASK,
@@ -156,11 +158,11 @@ static inline int act(struct engine_context *ctx, const struct orders *o)
         shared->result = engine_ctx_join(ctx, o->name);
     if (o->act == ACT_JOIN_MANY)
         join_many(ctx, o);
-    if (o->act >= ACT_LEAVE && o->act <= ACT_LEAVE_JOIN)
+    if (o->act >= ACT_LEAVE && o->act <= ACT_LEAVE_JOIN_DIE)
         shared->result = engine_ctx_leave(ctx, o->name);
-    if (o->act == ACT_LEAVE_JOIN && shared->result == 0)
+    if (o->act >= ACT_LEAVE_JOIN && o->act <= ACT_LEAVE_JOIN_DIE && shared->result == 0)
         shared->result = engine_ctx_join(ctx, o->name);
-    if (o->act == ACT_JOIN_LOOK || o->act == ACT_LEAVE_LOOK)
+    if (o->act == ACT_JOIN_LOOK || o->act == ACT_LEAVE_LOOK || o->act == ACT_LEAVE_JOIN_LOOK)
         look(o->name);
     if (o->act == ACT_PUBLISH || o->act == ACT_PUBLISH_DIE)
         publish(ctx, o);
@@ -168,8 +170,8 @@ static inline int act(struct engine_context *ctx, const struct orders *o)
         ask(ctx, o);
     if (o->act == ACT_ARM_MANY)
         arm_many(ctx);
-    if (o->act == ACT_JOIN_DIE || o->act == ACT_LEAVE_DIE || o->act == ACT_PUBLISH_DIE ||
-        o->act == ACT_DIE)
+    if (o->act == ACT_JOIN_DIE || o->act == ACT_LEAVE_DIE || o->act == ACT_LEAVE_JOIN_DIE ||
+        o->act == ACT_PUBLISH_DIE || o->act == ACT_DIE)
         raise(SIGKILL);
     return o->act == ACT_END ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
 }

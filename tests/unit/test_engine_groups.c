@@ -189,6 +189,34 @@ static void test_not_before_the_commit(void **state)
     assert_int_equal(shared->looked, 1);
 }
 
+/* group.G7 */
+static void test_leaving_and_joining_in_one_turn(void **state)
+{
+    static const enum act acts[] = { ACT_LEAVE_JOIN, ACT_LEAVE_JOIN_LOOK };
+    actor_ref member = spawn(kept_type);
+
+    (void)state;
+    joins(member);
+    uint32_t entries = f.engine->timers.n, high = f.engine->segment.header->timers_high;
+    for (uint32_t i = 0; i < 2; i++) {
+        order_of(member, (struct orders){ .act = acts[i], .name = "prices" });
+        assert_int_equal(shared->result, 0);
+        assert_int_equal(f.engine->timers.n, entries);
+        assert_int_equal(f.engine->segment.header->timers_high, high);
+        assert_int_equal(f.engine->timers.cancelled.n, 0);
+    }
+    assert_int_equal(shared->looked, 1);
+    look("prices");
+    assert_int_equal(shared->looked, 1);
+    order_that_kills(member, (struct orders){ .act = ACT_LEAVE_JOIN_DIE, .name = "prices" });
+    publishes(7, 1);
+    assert_words(1, 7, 1);
+    order_of(member, (struct orders){ .act = ACT_LEAVE, .name = "prices" });
+    assert_int_equal(shared->result, 0);
+    publishes(8, 1);
+    assert_words(1, 7, 1);
+}
+
 static void test_a_turn_that_died(void **state)
 {
     actor_ref member = spawn(kept_type), other = spawn(kept_type);
@@ -311,6 +339,7 @@ int main(void)
         GROUP_TEST(test_in_order_when_there_are_fewer),
         GROUP_TEST(test_places_are_used_again),
         GROUP_TEST(test_not_before_the_commit),
+        GROUP_TEST(test_leaving_and_joining_in_one_turn),
         GROUP_TEST(test_a_turn_that_died),
         GROUP_TEST(test_a_publication_goes_on_behind_a_crash),
         GROUP_TEST(test_who_joins_behind_the_crash_gets_none_of_it),

@@ -13,6 +13,23 @@
 
 enum { GROUP_WORDS_FEW = 8 }; /* which are not worth a call */
 
+/* group.G7. 0: it is no member; 1: it is one again; -EALREADY. Nobody else changes its own. */
+static int group_join_again(struct worker *w, actor_ref group)
+{
+    uint32_t timer;
+    uint64_t id;
+    int r = 0;
+    pthread_mutex_lock(&w->engine->timers.mutex);
+    if (member_look_find(w->engine, w->ctx.self, group, &id) == 0) {
+        r = -EALREADY;
+    } else if (member_look_find_left(w, w->ctx.self, group, &timer) == 0) {
+        timers_unclaim(w, timer);
+        r = 1;
+    }
+    pthread_mutex_unlock(&w->engine->timers.mutex);
+    return r;
+}
+
 int group_join(struct worker *w, actor_ref group)
 {
     const struct timer_request request = {
@@ -21,14 +38,13 @@ int group_join(struct worker *w, actor_ref group)
         .group = group,
     };
     uint64_t id;
-    pthread_mutex_lock(&w->engine->timers.mutex); /* nobody else changes this actor's own */
-    bool is_member = member_look_find(w->engine, w->ctx.self, group, &id) == 0;
-    pthread_mutex_unlock(&w->engine->timers.mutex);
-    if (is_member)
-        return -EALREADY;
-    int r = timers_arm(w, &request, &id);
-    stat_add(w, STAT_group_joins, r == 0);
-    return r;
+    int r = group_join_again(w, group);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        r = timers_arm(w, &request, &id);
+    stat_add(w, STAT_group_joins, r >= 0);
+    return r < 0 ? r : 0;
 }
 
 int group_leave(struct worker *w, actor_ref group)

@@ -16,6 +16,8 @@
  *     service's own.
  * group.G6  What a block sends for a client leaves behind its turn, on the account of the client's
  *     user.
+ * group.G7  Who leaves and joins again in one turn has left nothing: of two memberships, one that
+ *     ends with that commit and one that begins, a look beside it could find both, or neither.
  */
 #pragma once
 

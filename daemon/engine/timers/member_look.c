@@ -7,19 +7,43 @@
 #include "daemon/engine/timers/timer_owners.h"
 #include "daemon/engine/timers/timers.h"
 
+/* From the first one on: *timer; UINT32_MAX: there is none, or no more. */
+static void member_look_first(const struct timer_owners *joined, actor_ref who, uint32_t *first,
+                              uint32_t *timer)
+{
+    *timer = timer_owners_first(joined, who, first) ? *first : UINT32_MAX;
+}
+static void member_look_next(const struct timer_owners *joined, uint32_t first, uint32_t *timer)
+{
+    *timer = joined->links[*timer].next;
+    if (*timer == first)
+        *timer = UINT32_MAX;
+}
+
 int member_look_find(const struct engine *e, actor_ref who, actor_ref group, uint64_t *ret_id)
 {
     const struct timer_owners *joined = &e->timers.members.joined;
     uint32_t first, timer;
-    if (!timer_owners_first(joined, who, &first))
-        return -ENOENT;
-    timer = first;
-    do {
+    member_look_first(joined, who, &first, &timer);
+    for (; timer != UINT32_MAX; member_look_next(joined, first, &timer)) {
         *ret_id = timer_id(&e->segment, timer);
         if (e->segment.timers[timer].group == group && timers_is_there(&e->segment, *ret_id))
             return 0;
-        timer = joined->links[timer].next;
-    } while (timer != first);
+    }
+    return -ENOENT;
+}
+
+int member_look_find_left(const struct worker *w, actor_ref who, actor_ref group,
+                          uint32_t *ret_timer)
+{
+    const struct engine *e = w->engine;
+    const struct timer_owners *joined = &e->timers.members.joined;
+    uint32_t first;
+    member_look_first(joined, who, &first, ret_timer);
+    for (; *ret_timer != UINT32_MAX; member_look_next(joined, first, ret_timer))
+        if (e->segment.timers[*ret_timer].group == group &&
+            timers_is_claimed_now(w, &e->segment.timers[*ret_timer]))
+            return 0;
     return -ENOENT;
 }
 

@@ -14,6 +14,10 @@
 /* Under the mutex: the membership that `who` has and has not given up; -ENOENT: none. */
 int member_look_find(const struct engine *engine, actor_ref who, actor_ref group, uint64_t *ret_id);
 
+/* ... that it gives up in the turn that is running: its entry. */
+int member_look_find_left(const struct worker *w, actor_ref who, actor_ref group,
+                          uint32_t *ret_timer);
+
 /* Under the mutex, of a membership that is being given up: it is looked at again. */
 void member_look_unsettle(struct engine *engine, uint64_t id);
 

@@ -13,6 +13,8 @@
 /* Of the numbers below `n_max`, all of which are fresh. 0, -ENOMEM. */
 int timer_stock_open(struct timer_stock *stock, uint32_t n_max);
 void timer_stock_close(struct timer_stock *stock);
+/* A number that is there goes: it is looked for from the one that was put last. */
+void timer_stock_drop(struct timer_stock *stock, uint32_t number);
 
 static inline void timer_stock_put(struct timer_stock *stock, uint32_t number)
 {

@@ -402,6 +402,21 @@ int timers_claim(struct worker *w, uint64_t id)
     return 0;
 }
 
+bool timers_is_claimed_now(const struct worker *w, const struct segment_timer *timer)
+{
+    return (uint8_t)load_relaxed(&timer->word) == TIMER_LIVE && timer->claim_worker == w->id &&
+           timer->claim_count != 0 && timer->claim_count == commit_count(w);
+}
+
+/* One store: with the turn's commit it is there as it was, and without it, too. */
+void timers_unclaim(struct worker *w, uint32_t timer)
+{
+    struct timers *t = &w->engine->timers;
+    w->engine->segment.timers[timer].claim_count = 0;
+    crash_order();
+    timer_stock_drop(&t->cancelled, timer);
+}
+
 void timers_give(struct worker *w, uint64_t id, actor_ref to)
 {
     struct engine *e = w->engine;

@@ -158,6 +158,9 @@ static inline bool timers_is_of_another_life(const struct engine *engine,
 }
 /* Within a turn: as timers_cancel(). */
 int timers_claim(struct worker *w, uint64_t id);
+/* Within the turn that has claimed it: it has not. */
+bool timers_is_claimed_now(const struct worker *w, const struct segment_timer *timer);
+void timers_unclaim(struct worker *w, uint32_t timer);
 /* It is not there any more: a live one that nobody will look at again. */
 void timers_end(struct engine *engine, uint32_t timer);
 /* Cancelled ones whose turns have been committed go, up to `n` of them; those that are left wait
