@@ -187,6 +187,9 @@ enum message_type_system {
     MESSAGE_TYPE_POISON_DESTROY = 3,
     MESSAGE_TYPE_POISON_FINISHED = 4,
     MESSAGE_TYPE_REFUSAL = 5, /* to a port: a posted record was refused; payload struct refusal */
+    /* in a port's ring: its client wants to be told of the receiver's end, by a correlation id and
+     * no payload; to a port: that end has come; payload struct down */
+    MESSAGE_TYPE_PORT_DOWN = 6,
     MESSAGE_TYPE_FIRST_USER = 16, /* from here on they have an entry in the table of types */
     /* the service's own word for a question that stays without an answer: struct no_answer */
     MESSAGE_TYPE_NO_ANSWER = 16,
@@ -246,7 +249,8 @@ static_assert(sizeof(struct no_answer) == 16, "layout of what no answer is");
 #define NO_ANSWER_NAME   "odeon_no_answer"
 #define NO_ANSWER_FIELDS "{ uint64_t token; uint32_t reason; uint32_t reserved; }"
 
-/* Payload of MESSAGE_TYPE_DOWN: who has ended, the watch that says so, and why. */
+/* Payload of MESSAGE_TYPE_DOWN: who has ended, the watch that says so, and why. Of
+ * MESSAGE_TYPE_PORT_DOWN: `monitor` is the correlation id. */
 struct down {
     actor_ref ref;
     uint64_t monitor;

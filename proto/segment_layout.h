@@ -354,7 +354,8 @@ struct segment_timer {
     uint32_t member_place;
     actor_ref group;
     uint64_t stashed; /* 1: it is not due, but put off by its actor (engine/asks/stash.h) */
-    /* one that a client has posted: its user, and TIMER_POSTED; 0: an actor has armed it */
+    /* one that a client has posted, or a watch that it has begun: its user, and TIMER_POSTED; 0: an
+     * actor has armed it */
     uint64_t posted;
     uint64_t clock; /* enum segment_timer_clock */
 };

@@ -70,6 +70,7 @@ struct odeon_port {
     uint32_t actors_alone; /* actors_max; 0 where several threads post: port_lock.h */
     int doorbell;
     bool room_by_pipe;            /* the service tells of room there, too */
+    bool monitors;                /* the service tells of ends */
     uint64_t n_full, n_doorbells; /* posts without room; system calls that woke the service */
     int64_t looked_ns;            /* CLOCK_MONOTONIC_COARSE: when a post looked for events */
     bool shared;                  /* port.L6 */
@@ -107,7 +108,7 @@ struct odeon_port {
 struct port_plan {
     uint64_t submission_bytes, delivery_bytes;
     uint32_t submission_offset, delivery_offset, payload_max, actors_max, prefix;
-    bool room_by_pipe;
+    bool room_by_pipe, monitors;
     uint64_t id;
     odeon_ref ref;
     int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */

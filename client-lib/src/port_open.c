@@ -47,6 +47,7 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
         .actors_max = reply->actors_max,
         .prefix = reply->prefix,
         .room_by_pipe = reply->room_by_pipe,
+        .monitors = reply->monitors,
         .id = reply->port_id,
         .ref = reply->ref,
     };

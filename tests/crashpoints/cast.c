@@ -675,15 +675,16 @@ bool client_post(struct life *life, uint32_t id)
     if (!book->open || book->posted == book->n_posts)
         return false;
     const struct post *post = &book->post[book->posted];
+    bool down = ledger->row[post->row].flags & ROW_DOWN;
     unsigned later = ledger->row[post->row].flags & ROW_LATER ? PREFIX_AFTER : 0,
              prefix = later | (post->correlated ? PREFIX_CORRELATION : 0);
     uint32_t number = (uint32_t)++book->next[post->row];
     uint64_t correlation = (uint64_t)post->row << 32 | number;
     struct envelope *at =
         (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
-    size_t size = item_fill(envelope_payload_behind(at, prefix), post->row, number);
+    size_t size = down ? 0 : item_fill(envelope_payload_behind(at, prefix), post->row, number);
     *at = (struct envelope){ .to = post->to,
-                             .type = item_type,
+                             .type = down ? MESSAGE_TYPE_PORT_DOWN : item_type,
                              .length = (uint16_t)(envelope_prefix_bytes(prefix) + size),
                              .behaviour = BEHAVIOUR_NONE,
                              .prefix = (uint8_t)prefix };
@@ -701,6 +702,24 @@ bool client_post(struct life *life, uint32_t id)
     return true;
 }
 
+/* An end: of one that had ended before, that begins anew, or whose last word has come, in the row
+ * WATCHER_ITEMS before. */
+static void down_note(uint32_t id, const struct envelope *envelope)
+{
+    struct down down;
+    memcpy(&down, envelope_payload(envelope), sizeof(down));
+    uint32_t row = (uint32_t)(down.monitor >> 32);
+    if (row < WATCHER_ITEMS || row >= N_ROWS || !(ledger->row[row].flags & ROW_DOWN) ||
+        envelope->from != down.ref)
+        fail("port %u is told of an end that it does not want to know of", id);
+    if (down.reason != REASON_FINISHED && down.reason != REASON_BEGUN_ANEW &&
+        down.reason != REASON_NO_SUCH_ACTOR)
+        fail("port %u is told of an end with reason %u", id, down.reason);
+    if (down.reason == REASON_FINISHED && ledger->row[row - WATCHER_ITEMS].last == 0)
+        fail("port %u is told of an end before the last word", id);
+    row_note(row, (uint32_t)down.monitor, false);
+}
+
 static void delivery_note(uint32_t id, const struct envelope *envelope)
 {
     if (envelope->to != ledger->client[id].ref)
@@ -711,6 +730,10 @@ static void delivery_note(uint32_t id, const struct envelope *envelope)
         if (row >= N_ROWS || !(ledger->row[row].flags & ROW_REFUSED))
             fail("port %u: a refusal of row %u, %s", id, row, odeon_reason_name(refusal->reason));
         row_note(row, (uint32_t)refusal->correlation, false);
+        return;
+    }
+    if (envelope->type == MESSAGE_TYPE_PORT_DOWN) {
+        down_note(id, envelope);
         return;
     }
     struct item item = item_take(envelope_payload(envelope), envelope_payload_size(envelope));

@@ -145,6 +145,7 @@ enum row_flags {
     ROW_WHOLE = 64,   /* with ROW_PREFIX: all of it comes, or nothing */
     ROW_URGENT = 32,  /* through urgent lanes */
     ROW_LATER = 128,  /* a client's, to be sent at a time to come */
+    ROW_DOWN = 256,   /* a client's, which monitors its receiver; ends that it is told of */
     ROW_PREFIX = 16,  /* of a poster that may have died: it may end early, not before `accepted` */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Monitors: begun, and told of ends; each end is told once, behind the last words. */
+/* Monitors, of actors and of clients: begun, and told of ends; each end is told once, behind the
+ * last words. */
 #include "crash.h"
 #include "daemon/engine/timers/timer_fire.h"
 
@@ -91,6 +92,87 @@ static void spawn_and_end(struct life *life)
     life_run_ready(life);
 }
 
+/* A client has a row for each of what it sends to two that end with it, what they answer, and what
+ * it is told of their ends; and one for the end of one that never was. */
+enum { CLIENT_WORDS = 1, CLIENT_DOWNS = CLIENT_WORDS + 2 * WATCHER_ITEMS };
+static void setup_client(struct life *life)
+{
+    actor_ref watched[WATCHER_ITEMS], never = actor_ref_make(400, 7);
+    ledger->client[0].generation = 1;
+    life_port_add(life, 0);
+    for (uint32_t i = 0; i < WATCHER_ITEMS; i++) {
+        row_expect(CLIENT_WORDS + i, 1, 0, 0);
+        row_expect(CLIENT_WORDS + WATCHER_ITEMS + i, 1, ROW_CLIENT, 0);
+    }
+    for (uint32_t i = 0; i <= WATCHER_ITEMS; i++)
+        row_expect(CLIENT_DOWNS + i, 1, ROW_CLIENT | ROW_DOWN, 0);
+    watched[0] = cast_spawn(life->engine, CAST_MORTAL, 1, NULL, 0);
+    watched[1] = cast_spawn(life->engine, CAST_FRAIL, 1, NULL, 0);
+    life_quiesce(life);
+    ledger->live[CAST_MORTAL]--;
+    ledger->live[CAST_FRAIL]--;
+    for (uint32_t i = 0; i < WATCHER_ITEMS; i++) {
+        client_books(0, watched[i], CLIENT_DOWNS + i, 1, true);
+        client_books(0, watched[i], CLIENT_WORDS + i, 1, false);
+    }
+    client_books(0, never, CLIENT_DOWNS + WATCHER_ITEMS, 1, true);
+    while (client_post(life, 0)) {
+    }
+}
+
+static void client_monitors(struct life *life)
+{
+    life_run_port(life, 0, 0);
+}
+
+static void setup_client_monitors(struct life *life)
+{
+    setup_client(life);
+    client_monitors(life);
+    timer_fire_due(life->engine, UINT64_MAX / 2); /* the first look */
+}
+
+static void setup_client_ended(struct life *life)
+{
+    setup_client_monitors(life);
+    end(life);
+}
+
+static void tell_client(struct life *life)
+{
+    timer_fire_due(life->engine, UINT64_MAX / 2);
+}
+
+static void client_from_beginning_to_end(struct life *life)
+{
+    client_monitors(life);
+    end(life);
+    tell_client(life);
+}
+
+/* Its monitors end with its port; whether it is told something before is nobody's business. */
+static void setup_client_goes(struct life *life)
+{
+    setup_client_ended(life);
+    for (uint32_t i = 0; i < WATCHER_ITEMS; i++)
+        ledger->row[CLIENT_WORDS + WATCHER_ITEMS + i].flags |= ROW_PREFIX;
+    for (uint32_t i = 0; i <= WATCHER_ITEMS; i++)
+        ledger->row[CLIENT_DOWNS + i].flags |= ROW_PREFIX;
+}
+
+static void prepare_client_goes(struct life *life)
+{
+    ledger->client[0].closing = 1;
+    must("remove", engine_port_remove(life->engine, 0, 1));
+}
+
+static void client_goes(struct life *life)
+{
+    life_run_port(life, 0, 0);
+    timer_fire_due(life->engine, UINT64_MAX / 2);
+    life_reap(life);
+}
+
 const struct scene scenes_monitors[] = {
     { "actors are monitored", setup_monitors, NULL, begin_monitors, 1, true, NULL, false },
     { "actors that are monitored end", setup_monitored, NULL, end, 1, true, NULL, false },
@@ -99,5 +181,12 @@ const struct scene scenes_monitors[] = {
     { "children cannot begin", setup_failing, NULL, fail_to_begin, 1, true, NULL, false },
     { "linked children are spawned", setup_linked, NULL, begin_monitors, 1, true, NULL, false },
     { "linked children end", setup_linked, NULL, spawn_and_end, 1, true, NULL, false },
+    { "a client monitors", setup_client, NULL, client_monitors, 1, true, NULL, false },
+    { "who a client monitors end", setup_client_monitors, NULL, end, 1, true, NULL, false },
+    { "a client is told of ends", setup_client_ended, NULL, tell_client, 0, true, NULL, false },
+    { "a client monitors from beginning to end", setup_client, NULL, client_from_beginning_to_end,
+      1, true, NULL, false },
+    { "a client that monitors goes", setup_client_goes, prepare_client_goes, client_goes, 1, true,
+      NULL, false },
     { .name = NULL },
 };

@@ -314,13 +314,16 @@ static void test_refused_records(void **state)
     envelope = number_envelope(odeon_port_ref(port)); /* somebody else's port */
     check_refusal(&envelope, REASON_NOT_ACCEPTED);
     static const uint16_t built_in[] = {
-        MESSAGE_TYPE_INIT, MESSAGE_TYPE_REFUSAL, 6, 15, 4095, 4096, 65535
+        MESSAGE_TYPE_INIT, MESSAGE_TYPE_REFUSAL, 7, 15, 4095, 4096, 65535
     };
     for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++) {
         envelope = number_envelope(echo);
         envelope.type = built_in[i];
         check_refusal(&envelope, REASON_NOT_ACCEPTED);
     }
+    envelope = number_envelope(echo); /* a monitor is an id, and has no payload */
+    envelope.type = MESSAGE_TYPE_PORT_DOWN;
+    check_refusal(&envelope, REASON_BAD_SIZE);
     envelope = number_envelope(echo); /* a correlation id that is cut off */
     envelope.prefix = PREFIX_CORRELATION;
     envelope.length = 4;

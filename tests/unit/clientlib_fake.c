@@ -57,6 +57,7 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
         .actors_max = 1000,
         .prefix = PREFIX_CLIENT_MAY_SET,
         .room_by_pipe = pipe,
+        .monitors = true,
         .id = 1,
         .ref = actor_ref_make(7, 1),
     };

@@ -2,6 +2,7 @@
 /* A segment is damaged in one word, and refused for it, before a byte of it is changed; with the
  * word put back it is recovered, and all that waited is run. And what the look costs with a million
  * messages. */
+#include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/recovery/verify.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/timers/timers.h"
@@ -156,6 +157,37 @@ static void damage_timers(struct engine_fixture *f)
     DAMAGE(timer->member_place, 1, "timer 0: no message"); /* of no group */
 }
 
+/* As if the client of PORT watched actors[0]. */
+static void monitor_make(struct engine_fixture *f)
+{
+    struct segment_timer *timer = &S->timers[0];
+    timer->owner = actor_ref_make(PORT, 1);
+    timer->posted = TIMER_POSTED | 1001;
+    timer->watched = actors[0];
+    monitor_down_write(segment_timer_message(S, timer), timer->owner,
+                       &(struct down){ .ref = actors[0], .monitor = 7 });
+}
+
+static void damage_monitors(struct engine_fixture *f)
+{
+    struct segment_timer *timer = &S->timers[0];
+    struct envelope *message = segment_timer_message(S, timer);
+    DAMAGE(timer->posted, 0, "timer 0: no message"); /* an actor's, whose owner is none */
+    DAMAGE(timer->owner, actors[0], "timer 0: no message");
+    DAMAGE(timer->watched, 0, "timer 0: no message"); /* no client can post that */
+    DAMAGE(timer->watched, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(timer->end, REASON_N, "timer 0: no message");
+    DAMAGE(timer->period_ns, 1000000, "timer 0: no message");
+    DAMAGE(timer->group, actors[1], "timer 0: no message");
+    DAMAGE(timer->stashed, 1, "timer 0: no message");
+    DAMAGE(message->to, actor_ref_make(PORT + 1, 1), "timer 0: no message");
+    DAMAGE(message->to, actors[0], "timer 0: no message");
+    DAMAGE(message->type, number_type, "timer 0: no message");
+    DAMAGE(message->length, 8, "timer 0: no message");
+    message->length = 8; /* as a link has it: nobody ends with that */
+    DAMAGE(message->type, MESSAGE_TYPE_POISON_DELETE, "timer 0: no message");
+}
+
 static void damage_tables(struct engine_fixture *f)
 {
     DAMAGE(S->header->magic, 0, "its magic number is gone");
@@ -305,6 +337,9 @@ static void test_one_word(void **state)
     damage_tables(f);
     timer_make(f);
     damage_timers(f);
+    monitor_make(f);
+    damage_monitors(f);
+    monitor_make(f); /* as it is, it is believed */
     f->engine = engine_close(f->engine);
     engine_fixture_reopen(f, &report);
     assert_int_equal(report.armed_journals, 1);

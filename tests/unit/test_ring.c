@@ -130,6 +130,41 @@ static void test_post_after_is_refused(void **state)
     assert_false(fake_take(&f->fake, &e, f->payload));
 }
 
+static void test_a_monitor_is_an_id(void **state)
+{
+    struct fixture *f = *state;
+    struct envelope e;
+
+    assert_int_equal(odeon_port_monitor(f->port, actor, 77), 0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.to, actor);
+    assert_int_equal(e.type, MESSAGE_TYPE_PORT_DOWN);
+    assert_int_equal(e.type, ODEON_MSG_DOWN);
+    assert_int_equal(e.flags, 0);
+    assert_int_equal(e.prefix, PREFIX_CORRELATION);
+    assert_int_equal(e.length, 8);
+    assert_int_equal(word_at(f->payload), 77);
+}
+
+static void test_a_monitor_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct envelope e;
+
+    assert_int_equal(odeon_port_monitor(NULL, actor, 1), -EINVAL);
+    assert_int_equal(odeon_port_monitor(f->port, actor, 0), -EINVAL);
+    assert_int_equal(odeon_port_monitor(f->port, actor, UINT64_C(1) << 63), -EINVAL);
+    assert_int_equal(odeon_port_monitor(f->port, ODEON_NOBODY, 1), -ESRCH);
+    assert_false(fake_take(&f->fake, &e, f->payload));
+    while (odeon_port_post(f->port, actor, TYPE, "x", 1) == 0) {
+    }
+    assert_int_equal(odeon_port_monitor(f->port, actor, 1), -EAGAIN);
+    assert_non_null(strstr(odeon_error_text(), "full"));
+    f->port->monitors = false;
+    assert_int_equal(odeon_port_monitor(f->port, actor, 1), -ENOSYS);
+    assert_non_null(strstr(odeon_error_text(), "older"));
+}
+
 static void test_impossible_arguments_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -521,6 +556,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_correlated_post_carries_its_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_post_after_says_when, setup, teardown),
         cmocka_unit_test_setup_teardown(test_post_after_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_monitor_is_an_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_monitor_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_ring_would_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records_do_not_wrap, setup, teardown),

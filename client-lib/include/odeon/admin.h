@@ -133,9 +133,10 @@ struct odeon_timer_info {
     uint64_t period_ns; /* 0: it comes once */
     int by_boot_time;   /* its time goes on while the machine is suspended */
 };
-/* An actor that is told when another one, or a client, ends; or that ends with it. */
+/* An actor, or a client's port, that is told when another one ends; or an actor that ends with
+ * it. */
 struct odeon_monitor_info {
-    uint64_t id;                /* what odeon_monitor() gave */
+    uint64_t id;                /* what odeon_monitor() gave; of a client's, none that it knows */
     odeon_ref watcher, watched; /* who is told, or ends; and whose end that is */
     int link;                   /* it ends the watcher: the option `link` of a spawn */
 };

@@ -413,6 +413,22 @@ ODEON_API int odeon_port_forget(struct odeon_port *port, uint64_t correlation);
  * does not tell of deadlines, rounded up to milliseconds; odeon_port_arm() returns 1 when one has
  * passed. For the thread that receives. */
 ODEON_API int64_t odeon_port_timeout(struct odeon_port *port);
+/* Has this port told when `ref`, an actor or a client's port, ends: exactly one delivery of type
+ * ODEON_MSG_DOWN comes, from `ref`, with struct odeon_down (<odeon/monitor.h>): who has ended,
+ * `monitor`, which is `correlation`, and why. It comes behind everything that `ref` has sent to
+ * this port; also if `ref` has ended before, or never was (ODEON_REASON_NO_SUCH_ACTOR), and over
+ * kills of executor and service. Its own `correlation` is 0: it is no question. Each call has a
+ * word of its own, whatever ids it is given. There is no taking back: it ends with the port, to
+ * which nothing comes any more then, nor to a later one.
+ *
+ * Posts a record, as odeon_port_post() does: it never blocks, publishes what has been reserved, and
+ * is for the thread that posts, or several (`posters`). 0: accepted. `correlation`: not 0, highest
+ * bit not set (-EINVAL). -ENOSYS: the port was opened at a service that is older than this; else
+ * errors of odeon_port_post(). Instead of the word a refusal may come (ODEON_MSG_REFUSAL), with the
+ * id: ODEON_REASON_TIMERS_FULL: a monitor counts as what is posted for later, and as much waits as
+ * may. The word is a delivery like others: where the port does not receive, it may be dropped
+ * (odeon_port_dropped()). `odeonctl monitor list` shows who watches whom. */
+ODEON_API int odeon_port_monitor(struct odeon_port *port, odeon_ref ref, uint64_t correlation);
 /* Posts the answer to what an actor has asked this port (odeon_ask()): `question` is the delivery,
  * or a copy of it, which need not be held until then. The actor takes the first one that comes
  * before its deadline; a later one is dropped, without a word to who sent it. Errors as of

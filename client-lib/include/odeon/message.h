@@ -84,6 +84,9 @@ enum odeon_builtin_message {
     ODEON_MSG_POISON_DESTROY = 3,
     ODEON_MSG_POISON_FINISHED = 4,
     ODEON_MSG_REFUSAL = 5, /* to a port: struct odeon_refusal */
+    /* to a port that has asked for it (odeon_port_monitor()): struct odeon_down of
+     * <odeon/monitor.h> */
+    ODEON_MSG_DOWN = 6,
 };
 
 /* In the place of a delay or a period: the same, by CLOCK_BOOTTIME, which goes on while the machine
@@ -116,8 +119,8 @@ enum odeon_reason {
     ODEON_REASON_STOPPED,     /* somebody else did: odeon_stop(), odeonctl actor stop, ... */
     ODEON_REASON_BEGUN_ANEW,  /* its state was lost with an executor; it begins again */
     ODEON_REASON_NOT_RESUMED, /* ... and it does not: ODEON_RESTART_STOP */
-    /* of odeon_port_post_after(): as many messages wait for their time as may (timers,
-     * timer-bytes), or half of what others leave are the sender's user's */
+    /* of odeon_port_post_after(), odeon_port_monitor(): as many messages wait for their time as may
+     * (timers, timer-bytes), or half of what others leave are the sender's user's */
     ODEON_REASON_TIMERS_FULL,
     /* its receiver had stashed it, and has ended, or begun anew */
     ODEON_REASON_STASHED,

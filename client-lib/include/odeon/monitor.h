@@ -13,6 +13,9 @@
  * is told with `monitor` 0, perhaps sooner); _NOT_RESUMED, it ended with an executor; _CLIENT_GONE,
  * it was a client; _NO_SUCH_ACTOR, it ended so long ago that nobody knows. The service alone sends
  * it: from anybody else it is refused.
+ *
+ * A client that monitors (odeon_port_monitor(), <odeon/client.h>) gets the same struct, as a
+ * delivery of type ODEON_MSG_DOWN; `monitor` is its own id then.
  */
 #ifndef ODEON_MONITOR_H
 #define ODEON_MONITOR_H

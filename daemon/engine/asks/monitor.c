@@ -10,7 +10,7 @@
 #include "daemon/engine/timers/timers.h"
 #include "daemon/engine/timers/watches.h"
 
-static void monitor_down_write(struct envelope *at, actor_ref to, const struct down *down)
+void monitor_down_write(struct envelope *at, actor_ref to, const struct down *down)
 {
     *at = (struct envelope){
         .to = to,

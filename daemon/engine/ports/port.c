@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/base/client_load.h"
 #include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
@@ -143,11 +144,11 @@ static uint64_t port_correlation_fetch(const uint8_t *at, const struct envelope 
     return *word;
 }
 
-static void port_refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
-                        enum envelope_reason reason)
+static void port_refuse(struct worker *w, uint32_t id, const struct envelope *h,
+                        uint64_t correlation, enum envelope_reason reason)
 {
     outbox_refuse(w, segment_port_destination(&w->engine->segment, id),
-                  w->engine->segment.ports[id].ref, h, port_correlation_fetch(at, h), reason);
+                  w->engine->segment.ports[id].ref, h, correlation, reason);
 }
 
 /* Why a record cannot go to its receiver. */
@@ -249,11 +250,12 @@ static void port_commit(struct worker *w)
     w->flush.pending_ns = 0;
 }
 
-/* What is to be sent at a time to come (timer_posted.h). */
+/* What is to be sent at a time to come, or to be told of an end (timer_posted.h). */
 struct port_later {
     uint32_t id;
     const uint8_t *at;
     const struct envelope *h;
+    uint64_t correlation; /* of an end, or a refusal */
 };
 static void port_later_copy(struct envelope *message, const struct worker *w,
                             const struct timer_request *request, uint64_t timer)
@@ -271,21 +273,29 @@ static void port_later_commit(struct worker *w, const struct timer_request *requ
     commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
 }
 
-static enum envelope_reason port_later_arm(struct worker *w, uint32_t id, const struct port *port,
-                                           const uint8_t *at, const struct envelope *h)
+/* The rest of the request is the same for both. */
+static enum envelope_reason port_later_arm(struct worker *w, const struct port *port,
+                                           const struct port_later *later,
+                                           struct timer_request request)
 {
-    const struct port_later later = { .id = id, .at = at, .h = h };
-    const struct timer_request request = {
-        .to = h->to,
-        .fill = port_later_copy,
-        .commit = port_later_commit,
-        .data = &later,
-        .size = h->length - envelope_prefix_bytes(PREFIX_AFTER),
-        .owner = w->engine->segment.ports[id].ref,
-        .posted = TIMER_POSTED | w->engine->budget.accounts[port->account].user,
-    };
     uint64_t timer;
+    request.commit = port_later_commit;
+    request.data = later;
+    request.owner = w->engine->segment.ports[later->id].ref;
+    request.posted = TIMER_POSTED | w->engine->budget.accounts[port->account].user;
     return timers_arm_checked(w, &request, &timer) == 0 ? REASON_NONE : REASON_TIMERS_FULL;
+}
+
+/* A record whose timer has been armed, or that is refused. */
+static enum port_broken port_later_end(struct worker *w, const struct port_later *later,
+                                       enum envelope_reason reason)
+{
+    if (reason != REASON_NONE) {
+        w->batch.cursor += envelope_record_size(later->h);
+        port_refuse(w, later->id, later->h, later->correlation, reason);
+    }
+    w->flush.n_later += reason == REASON_NONE;
+    return PORT_OK;
 }
 
 /* As port_route(): a record that a timer is armed with, or that is refused. */
@@ -299,15 +309,59 @@ port_route_later(struct worker *w, uint32_t id, struct port *port, const struct 
         return PORT_BROKEN_HEADER;
     if (reason == REASON_NONE && h->type < MESSAGE_TYPE_FIRST_PLAIN)
         reason = REASON_NOT_ACCEPTED;
+    struct port_later later = { .id = id, .at = at, .h = h };
     if (reason == REASON_NONE)
-        reason = port_later_arm(w, id, port, at, h);
-    if (reason == REASON_NONE) {
-        w->flush.n_later++;
-        return PORT_OK;
-    }
-    w->batch.cursor += envelope_record_size(h);
-    port_refuse(w, id, at, h, reason);
-    return PORT_OK;
+        reason = port_later_arm(w, port, &later,
+                                (struct timer_request){
+                                    .to = h->to,
+                                    .fill = port_later_copy,
+                                    .size = h->length - envelope_prefix_bytes(PREFIX_AFTER),
+                                });
+    if (reason != REASON_NONE)
+        later.correlation = port_correlation_fetch(at, h);
+    return port_later_end(w, &later, reason);
+}
+
+static void port_monitor_write(struct envelope *message, const struct worker *w,
+                               const struct timer_request *request, uint64_t timer)
+{
+    const struct port_later *later = request->data;
+    (void)w, (void)timer;
+    monitor_down_write(message, request->to,
+                       &(struct down){ .ref = request->watched, .monitor = later->correlation });
+}
+
+/* Why nobody can be watched by such a record: it is a correlation id and nothing else. */
+static enum envelope_reason port_monitor_reason(const struct port_later *later)
+{
+    const struct envelope *h = later->h;
+    if (actor_ref_executor(h->to) != ACTOR_REF_EXECUTOR || actor_ref_generation(h->to) == 0)
+        return REASON_NO_SUCH_ACTOR;
+    if (h->flags)
+        return REASON_NOT_ACCEPTED;
+    return later->correlation && envelope_payload_size(h) == 0 ? REASON_NONE : REASON_BAD_SIZE;
+}
+
+/* As port_route(): a record whose client wants to be told of an end, which may have come. */
+static __attribute__((noinline)) enum port_broken
+port_route_monitor(struct worker *w, uint32_t id, const struct port *port, const struct envelope *h)
+{
+    const uint8_t *at = port_record_at(port, w->batch.cursor);
+    const struct port_later later = {
+        .id = id, .at = at, .h = h, .correlation = port_correlation_fetch(at, h)
+    };
+    enum envelope_reason reason = port_monitor_reason(&later);
+    if (reason == REASON_NONE)
+        reason = port_later_arm(w, port, &later,
+                                (struct timer_request){
+                                    .to = w->engine->segment.ports[id].ref,
+                                    .watched = h->to,
+                                    .fill = port_monitor_write,
+                                    .size = sizeof(struct down),
+                                });
+    if (reason == REASON_NONE)
+        stat_add(w, STAT_monitors, 1);
+    return port_later_end(w, &later, reason);
 }
 
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
@@ -340,6 +394,8 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
             verdict = port_decide_time(w, h->to, h->type, destination, time);
         if (timed && unlikely(time.ns) && verdict == OVERFLOW_REFUSE)
             reason = REASON_USER_SLOW;
+    } else if (h->type == MESSAGE_TYPE_PORT_DOWN) {
+        return port_route_monitor(w, id, port, h);
     }
     if (timed && verdict == OVERFLOW_AGAIN) {
         port_commit(w);
@@ -353,7 +409,7 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
     if (unlikely(verdict == OVERFLOW_DROP))
         return PORT_OK;
     if (reason != REASON_NONE) {
-        port_refuse(w, id, at, h, reason);
+        port_refuse(w, id, h, port_correlation_fetch(at, h), reason);
         return PORT_OK;
     }
     port_record_copy(e, id, at, h, outbox_append(w, destination, size));
@@ -524,7 +580,9 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
         store_release(&port->executor_words->broken, why);
         port_wake_both(port->executor_words);
     }
-    if (actors_ended(w, durable->ref, ACTOR_END_PORT, REASON_CLIENT_GONE))
+    /* what it has posted has been flushed */
+    if (actors_ended(w, durable->ref, ACTOR_END_PORT, REASON_CLIENT_GONE) &&
+        timers_leave(w, durable->ref))
         timers_watched_leave(w, durable->ref);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
     /* before the control thread may give the port away again */

@@ -7,7 +7,7 @@
  *
  * port.R1  A header is read once in a visit, by 8-byte loads, into private memory; length and
  *     bounds are checked before the payload is copied; only the copy is looked at for meaning.  A
- *     payload is copied, or its correlation id is read for a refusal, never both.
+ *     payload is copied, or its correlation id is read, for a refusal or a monitor, never both.
  * port.R2  The visible head follows the committed cursor, never leads it [HEAD_EARLY].
  * port.R3  need_wakeup is 0 only while the owner polls the port (its `hot` bit): set to 1, full
  *     barrier, looked at again (port_layout.P4).

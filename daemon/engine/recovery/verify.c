@@ -245,9 +245,10 @@ static int verify_check_ports(const struct verify *v)
 /* A timer's message, or what a question that stays without an answer comes to. */
 static bool verify_is_of_a_timer(const struct segment_timer *timer, const struct envelope *message)
 {
-    if (timer_posted_is(timer)) /* with what its client may set */
+    if (timer_posted_stays(timer)) /* with what its client may set */
         return (message->prefix & ~(unsigned)(PREFIX_CORRELATION | PREFIX_TRACE)) == PREFIX_KIND &&
-               message->flags == 0 && actor_ref_slot(timer->owner) < ODEON_PORTS_MAX;
+               message->flags == 0 && message->type >= MESSAGE_TYPE_FIRST_PLAIN &&
+               actor_ref_slot(timer->owner) < ODEON_PORTS_MAX;
     if (timer_is_stashed(timer)) /* as it came to its actor */
         return timer->stashed == 1 && timer->period_ns == 0 && timer->watched == 0 &&
                message->flags == 0 && message->to == timer->owner &&
@@ -266,6 +267,10 @@ static bool verify_is_of_a_watch(const struct verify *v, const struct segment_ti
     if (timer->watched == 0)
         return timer->end == REASON_NONE;
     uint64_t size = message->type == MESSAGE_TYPE_DOWN ? sizeof(struct down) : 0;
+    if (timer_posted_is(timer) != (actor_ref_slot(timer->owner) < ODEON_PORTS_MAX) ||
+        (timer_posted_is(timer) &&
+         (message->type != MESSAGE_TYPE_DOWN || message->to != timer->owner)))
+        return false; /* a client's ends with its port, and is told to it */
     return timer->end < REASON_N && timer->period_ns == 0 &&
            (message->type == MESSAGE_TYPE_DOWN || message->type == MESSAGE_TYPE_POISON_DELETE) &&
            actor_ref_slot(timer->watched) < v->segment->header->actors_max &&

@@ -99,6 +99,8 @@ static void timer_fire_down(struct engine *e, uint32_t timer, uint64_t key)
     struct envelope *message = timer_fire_copy(e, timer, key);
     if (!link)
         ((struct down *)envelope_payload(message))->reason = durable->end;
+    if (timer_posted_is(durable)) /* monitor.MO3 */
+        message->type = MESSAGE_TYPE_PORT_DOWN;
     timer_fire_commit(e, timer, 0);
     stat_add(e->control, link ? STAT_links_ended : STAT_downs, 1);
 }
@@ -124,7 +126,7 @@ static void timer_fire_for_nobody(struct engine *e, uint32_t timer)
     const struct segment_timer *durable = &e->segment.timers[timer];
     const struct envelope *message = segment_timer_message(&e->segment, durable);
     uint64_t port = timer_fire_key(e, durable->owner);
-    if (!timer_posted_is(durable)) {
+    if (!timer_posted_stays(durable)) {
         timer_fire_drop(e, timer);
         return;
     }
@@ -168,7 +170,7 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
             timer_fire_begin_owner(e, timer, owner);
         else
             timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
-    } else if (key == ACTOR_FREE || (owner == ACTOR_FREE && !timer_posted_is(durable))) {
+    } else if (key == ACTOR_FREE || (owner == ACTOR_FREE && !timer_posted_stays(durable))) {
         timer_fire_for_nobody(e, timer);
     } else if (watches_waits(durable) && !watches_is_over(e, timer, now_ns)) {
         return;

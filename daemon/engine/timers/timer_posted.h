@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients post to be sent at a time to come: the worker that takes the record from the port's
- * ring arms a timer with it, whose message it is, in the flip that consumes it.
+ * ring arms a timer with it, whose message it is, in the flip that consumes it. What they post to
+ * be told of an end becomes a watch in the same way.
  *
  * Threads: the worker that runs the port, within its visit, under the mutex of the timers.
  *
@@ -10,8 +11,8 @@
  *     back: a look never meets one whose tag holds, which would have to wait, and let those that
  *     were posted behind it go first.
  * timer_posted.TP2  What has been accepted does not go with its client: the end of a port ends none
- *     of them. Until it has been sent it counts for the client's user, who has at most half of what
- *     the others leave, of numbers and of bytes.
+ *     of them, but its watches. Until it has been sent it counts for the client's user, who has at
+ *     most half of what the others leave, of numbers and of bytes.
  * timer_posted.TP3  A deadline that is past is that of the moment at which the record is taken:
  *     none is sent before what is due already.
  */
@@ -22,9 +23,15 @@
 #include "proto/envelope.h"
 #include "proto/segment_layout.h"
 
+/* A client's: a message, or a watch (asks/monitor.h). */
 static inline bool timer_posted_is(const struct segment_timer *timer)
 {
     return timer->posted != 0;
+}
+/* ... which does not end with its port: a message. */
+static inline bool timer_posted_stays(const struct segment_timer *timer)
+{
+    return timer_posted_is(timer) && timer->watched == 0;
 }
 static inline uint32_t timer_posted_user(const struct segment_timer *timer)
 {

@@ -105,7 +105,7 @@ static void timer_recover_places(struct timers *t, const struct timer_recover_ma
  * once. */
 static uint64_t timer_recover_due(const struct engine *e, const struct segment_timer *timer)
 {
-    if (timer_posted_is(timer))
+    if (timer_posted_stays(timer))
         return timer->deadline_ns;
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(timer->owner)].word);
     if (slot_word_generation(word) != actor_ref_generation(timer->owner))

@@ -180,7 +180,7 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     t->n_watches += durable->watched != 0 || durable->group != 0;
     if (timer_posted_is(durable))
         timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
-    else
+    if (!timer_posted_stays(durable))
         timer_owners_add(&t->owners, durable->owner, timer);
     if (timer_is_stashed(durable)) {
         t->n_stashed++;
@@ -209,7 +209,7 @@ void timers_end(struct engine *e, uint32_t timer)
     if (timer_posted_is(durable))
         timer_users_remove(&t->users, timer_posted_user(durable),
                            TIMER_CLASS_BYTES(durable->class));
-    else
+    if (!timer_posted_stays(durable))
         timer_owners_remove(&t->owners, durable->owner, timer);
     if (timer_is_stashed(durable)) {
         t->n_stashed--;
@@ -334,7 +334,7 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
         request->fill(message, w, request, word >> 32 << 32 | timer);
     else
         timers_write_message(message, w, request);
-    if (request->posted)
+    if (timer_posted_stays(durable))
         timer_posted_take_when(durable, message);
     crash_order();
     store_release(&durable->word, word);

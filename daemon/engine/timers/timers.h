@@ -63,7 +63,7 @@ struct timer_request {
     enum segment_timer_clock clock;
     /* One that a client has posted (timer_posted.h): the port, and what the entry is to have;
      * `fill` copies the record, whose words and payload are `size` bytes but for when it is to be
-     * sent. */
+     * sent. A client's watch has them, too, and its own `fill`. */
     actor_ref owner;
     uint64_t posted;
     /* ... which consumes the record, before anybody can look at the timer (timer_posted.TP1). */
@@ -84,8 +84,9 @@ int timers_cancel(struct worker *w, uint64_t id, bool watch);
 void timers_give(struct worker *w, uint64_t id, actor_ref to);
 void timers_take_back(struct worker *w, uint64_t id);
 
-/* Of an actor that has ended, behind the commit that says so: its timers end soon, and its slot is
- * given back. True: it is watched, so that this is owed, behind the flush of what it has sent: */
+/* Of an actor, or a port, that has ended, behind the commit that says so: its timers end soon, but
+ * for messages that a client has posted, and an actor's slot is given back. True: it is watched, so
+ * that this is owed, behind the flush of what it has sent: */
 bool timers_leave(struct worker *w, actor_ref who);
 /* Who watches it, an actor or a port, is told, and then its slot is given back. */
 void timers_watched_leave(struct worker *w, actor_ref who);
