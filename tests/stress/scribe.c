@@ -71,6 +71,12 @@ static odeon_ref other(struct scribe_state *self)
     return self->others[draw(self, SCRIBES)];
 }
 
+/* Another one that has its seats may ask before they have come: then it answers, and no more. */
+static bool has_seats(const struct scribe_state *self)
+{
+    return self->others[0] != ODEON_NOBODY;
+}
+
 /* ---- timers ---- */
 
 static void arm(struct scribe_state *self, struct odeon_context *ctx, enum scribe_due_what what,
@@ -338,7 +344,7 @@ static void act(struct scribe_state *self, struct odeon_context *ctx)
         unwatch,     sing
     };
 
-    for (uint64_t n = draw(self, 4); n > 0 && !self->hushed; n--)
+    for (uint64_t n = draw(self, 4); n > 0 && !self->hushed && has_seats(self); n--)
         acts[draw(self, sizeof(acts) / sizeof(acts[0]))](self, ctx);
 }
 
@@ -367,7 +373,7 @@ ODEON_RECEIVE(scribe, scribe_post)
 ODEON_RECEIVE(scribe, scribe_question)
 {
     begin(self, ctx);
-    if (ctx->hops < msg->hops) {
+    if (ctx->hops < msg->hops && has_seats(self)) {
         if (odeon_forward_any(ctx, other(self), msg) < 0)
             scribe_note_wrong(&self->log, ctx, __LINE__);
         return ODEON_NODELETE;
