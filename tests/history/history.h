@@ -30,6 +30,15 @@
  *   history.H8  A periodic timer comes, or misses, once in each period, until it is cancelled: what
  *       has come and what was missed are together never more than the periods that have passed.
  *   history.H9  What an actor has been promised ends with it; of one that lives, all must come.
+ *   history.H10  What is published to the group is heard by each who was a member before it, once
+ *       and in its publisher's order. Nobody hears it who has not joined, nor who had left before
+ *       it; what was on its way when somebody left may come. A membership is there until it is
+ *       given up, and not behind that.
+ *   history.H11  What an actor puts off comes again once it takes it back, each once, in the order
+ *       in which it was put off, and before what has not come yet. As many are taken back as are
+ *       there.
+ *   history.H12  What is run is a behaviour of the phase that the actor's turns have led to.
+ *   history.H13  The end of a child that is linked is told, and not before its parent ends.
  *
  * A checker, and a log, belong to one thread at a time. */
 #pragma once
@@ -64,6 +73,20 @@ enum history_kind {
     HISTORY_DOWN,        /* ... has, it was told */
     HISTORY_UNWATCHED,   /* it is not to be told, said the service */
     HISTORY_WATCH_GONE,  /* there is no such monitor, said the service */
+    HISTORY_LINKED,      /* somebody is monitored that is to end with the actor `parent` */
+
+    HISTORY_JOINED,    /* it is a member of the group, of which a history has one */
+    HISTORY_IS_MEMBER, /* it is one already, said the service */
+    HISTORY_LEFT,      /* it is a member no more */
+    HISTORY_NO_MEMBER, /* it is none, said the service */
+    HISTORY_PUBLISHED, /* to the group; each numbers its own, from 1 */
+    HISTORY_HEARD,     /* what the actor `from` has published under this number */
+
+    HISTORY_PHASE,      /* a behaviour of this phase runs; 0: of the first one */
+    HISTORY_BECOMES,    /* from the next turn on it is in this phase */
+    HISTORY_TAKEN,      /* the message of this number, of `from`, that can be put off, is run */
+    HISTORY_PUT_OFF,    /* ... is put off */
+    HISTORY_TAKEN_BACK, /* so many are to come again; `most`: no more were wanted, 0: all */
 };
 
 struct history_record {
@@ -80,6 +103,9 @@ struct history_record {
         uint32_t attempt;
         uint32_t span_us;
         uint32_t missed;
+        uint32_t parent;
+        uint32_t from;
+        uint32_t most;
     };
 };
 
@@ -93,8 +119,9 @@ enum history_wrong {
     HISTORY_MISNUMBERED,  /* its sender's numbers do not ascend */
     HISTORY_UNBALANCED,   /* more drops counted than numbers missing */
     HISTORY_DAMAGED,      /* no record, or a log that was too small */
-    HISTORY_REVOKED,      /* it has come, and had been cancelled or withdrawn */
+    HISTORY_REVOKED,      /* it has come, and had been taken back, or left */
     HISTORY_EARLY,        /* it has come before its time */
+    HISTORY_MISPHASED,    /* run by a behaviour of another phase */
     HISTORY_WRONG_N,
 };
 
@@ -105,7 +132,9 @@ struct history_verdict {
     uint64_t turns, turns_void; /* that were committed; attempts that were not */
     uint64_t armed, fired, missed, cancelled;
     uint64_t asked, answered, unanswered, withdrawn;
-    uint64_t watched, downs;
+    uint64_t watched, downs, linked;
+    uint64_t joined, left, published, heard;
+    uint64_t becomes, put_off, came_back; /* changes of phases; messages that were put off */
     uint64_t ended;                  /* timers, questions, monitors that ended with their actors */
     uint64_t wrong[HISTORY_WRONG_N]; /* how often */
     char first[200];                 /* what was wrong first, in words */

@@ -11,9 +11,12 @@
 enum fate { FATE_OPEN, FATE_CAME, FATE_REVOKED, FATE_DROPPED };
 
 struct promise {
-    uint64_t from_ns; /* no later than this it was made */
+    uint64_t from_ns; /* no later than this it was made; of an end that was told: when it was */
     uint64_t times;   /* of a periodic timer: how often it has come, or was missed */
-    uint32_t span_us; /* until it may come; a period */
+    union {
+        uint32_t span_us; /* until it may come; a period */
+        uint32_t parent;  /* of an end: with whom it comes; 0: with nobody */
+    };
     uint8_t fate;
     bool periodic;
 };
@@ -65,6 +68,7 @@ static void make(struct promises *p, enum promises_sort sort, const struct histo
     verdict->armed += sort == PROMISES_TIMERS;
     verdict->asked += sort == PROMISES_QUESTIONS;
     verdict->watched += sort == PROMISES_ENDS;
+    verdict->linked += record->kind == HISTORY_LINKED;
 }
 
 /* The one that a record is about. NULL: there is none, which has been said. */
@@ -173,6 +177,7 @@ static void down(struct promises *p, const struct history_record *record,
         come_again(p, PROMISES_ENDS, promise, record->sequence, verdict);
     else
         settle(p, PROMISES_ENDS, promise, FATE_CAME);
+    promise->from_ns = record->at_ns;
 }
 
 static void revoke(struct promises *p, enum promises_sort sort, const struct history_record *record,
@@ -237,6 +242,7 @@ void promises_add(struct promises *p, const struct history_record *record,
         miss(p, PROMISES_QUESTIONS, record, verdict);
         break;
     case HISTORY_WATCHED:
+    case HISTORY_LINKED:
         make(p, PROMISES_ENDS, record, verdict);
         break;
     case HISTORY_DOWN:
@@ -276,6 +282,20 @@ void promises_judge(const struct promises *p, struct history_verdict *verdict)
             if (p->sorts[sort].of[i].fate == FATE_OPEN && !p->sorts[sort].of[i].periodic)
                 found(verdict, HISTORY_LOST, p, "%s %" PRIu64 " of %" PRIu64 " has not come",
                       nouns[sort], i + 1, p->sorts[sort].n);
+    }
+}
+
+/* history.H13 */
+void promises_judge_links(const struct promises *p, promises_ended *ended_ns, const void *of,
+                          struct history_verdict *verdict)
+{
+    for (uint64_t i = 0; i < p->sorts[PROMISES_ENDS].n; i++) {
+        const struct promise *promise = &p->sorts[PROMISES_ENDS].of[i];
+        if (promise->parent != 0 && promise->fate == FATE_CAME &&
+            promise->from_ns < ended_ns(of, promise->parent))
+            found(verdict, HISTORY_EARLY, p,
+                  "end %" PRIu64 " was told before actor %x ended, with whom it was to come", i + 1,
+                  promise->parent);
     }
 }
 

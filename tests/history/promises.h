@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is to come to one actor: its timers, the outcomes of its questions, and the ends of those
- * that it monitors (history.H7 to history.H9). Each sort is numbered from 1, in the order of arming
- * and asking; a number's state is one small struct, and a record is looked at once.
+ * that it monitors (history.H7 to history.H9, history.H13). Each sort is numbered from 1, in the
+ * order of arming and asking; a number's state is one small struct, and a record is looked at once.
  *
  * What else an actor can be promised is one more sort, with its own kinds of records.
  */
@@ -28,4 +28,9 @@ void promises_add(struct promises *promises, const struct history_record *record
 void promises_drop(struct promises *promises, struct history_verdict *verdict);
 /* Of an actor that lives, when all has come that is to come: what has not is lost. */
 void promises_judge(const struct promises *promises, struct history_verdict *verdict);
+/* When an actor has noted its end; UINT64_MAX: it lives. */
+typedef uint64_t promises_ended(const void *of, uint64_t actor);
+/* Ends that come with a parent's, when all have noted all. */
+void promises_judge_links(const struct promises *promises, promises_ended *ended_ns, const void *of,
+                          struct history_verdict *verdict);
 void promises_free(struct promises *promises);

@@ -7,13 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/history/hearing.h"
 #include "tests/history/promises.h"
+#include "tests/history/shelf.h"
 #include "tests/history/verdict.h"
 
 struct turns_actor {
     bool used, open, ended; /* open: its latest turn may be void yet */
     uint64_t turn;          /* the latest; 0: it has noted none */
+    uint64_t ended_ns;
     struct promises promises;
+    struct hearing hearing;
+    struct shelf shelf;
     struct history_record *noted; /* in the turn that is open */
     size_t n_noted, room;
 };
@@ -67,7 +72,10 @@ static struct turns_actor *actor_of(struct turns *turns, uint64_t number,
         grow(turns);
     struct turns_actor *actor = slot_of(turns->actors, turns->capacity, number);
     if (!actor->used) {
-        *actor = (struct turns_actor){ .used = true, .promises = { .actor = number } };
+        *actor = (struct turns_actor){ .used = true,
+                                       .promises = { .actor = number },
+                                       .hearing = { .actor = number },
+                                       .shelf = { .actor = number } };
         turns->n++;
         verdict->actors++;
     }
@@ -76,23 +84,37 @@ static struct turns_actor *actor_of(struct turns *turns, uint64_t number,
 
 /* ---- records ---- */
 
-static void apply(struct turns_actor *actor, const struct history_record *record,
-                  struct history_verdict *verdict)
+static void end(struct turns_actor *actor, const struct history_record *record,
+                struct history_verdict *verdict)
 {
-    if (actor->ended) {
-        found(verdict, HISTORY_PHANTOM, actor, "a record of kind %u behind its end", record->kind);
-    } else if (record->kind == HISTORY_ENDED) {
-        actor->ended = true;
-        promises_drop(&actor->promises, verdict);
-    } else {
-        promises_add(&actor->promises, record, verdict);
-    }
+    actor->ended = true;
+    actor->ended_ns = record->at_ns;
+    promises_drop(&actor->promises, verdict);
+    hearing_drop(&actor->hearing);
+    shelf_drop(&actor->shelf);
 }
 
-static void settle(struct turns_actor *actor, struct history_verdict *verdict)
+/* By `committed_ns` the record's turn had been committed. */
+static void apply(struct turns_actor *actor, const struct history_record *record,
+                  uint64_t committed_ns, struct history_verdict *verdict)
+{
+    if (actor->ended)
+        found(verdict, HISTORY_PHANTOM, actor, "a record of kind %u behind its end", record->kind);
+    else if (record->kind == HISTORY_ENDED)
+        end(actor, record, verdict);
+    else if (record->kind < HISTORY_JOINED)
+        promises_add(&actor->promises, record, verdict);
+    else if (record->kind < HISTORY_PHASE)
+        hearing_add(&actor->hearing, record, committed_ns, verdict);
+    else
+        shelf_add(&actor->shelf, record, verdict);
+}
+
+static void settle(struct turns_actor *actor, uint64_t committed_ns,
+                   struct history_verdict *verdict)
 {
     for (size_t i = 0; i < actor->n_noted; i++)
-        apply(actor, &actor->noted[i], verdict);
+        apply(actor, &actor->noted[i], committed_ns, verdict);
     actor->n_noted = 0;
     actor->open = false;
 }
@@ -108,7 +130,7 @@ static void begin(struct turns_actor *actor, const struct history_record *record
         verdict->turns_void++;
         return;
     }
-    settle(actor, verdict);
+    settle(actor, record->at_ns, verdict);
     if (actor->ended)
         found(verdict, HISTORY_PHANTOM, actor, "turn %" PRIu64 " behind its end", record->sequence);
     else if (record->sequence != actor->turn + 1)
@@ -128,7 +150,7 @@ void turns_add(struct turns *turns, const struct history_record *record,
         return;
     }
     if (!actor->open) {
-        apply(actor, record, verdict);
+        apply(actor, record, record->at_ns, verdict);
         return;
     }
     if (actor->n_noted == actor->room) {
@@ -144,14 +166,39 @@ void turns_settle(struct turns *turns, struct history_verdict *verdict)
 {
     for (uint64_t i = 0; i < turns->capacity; i++)
         if (turns->actors[i].open)
-            settle(&turns->actors[i], verdict);
+            settle(&turns->actors[i], UINT64_MAX, verdict);
+}
+
+static uint64_t ended_ns(const void *of, uint64_t number)
+{
+    const struct turns *turns = of;
+    const struct turns_actor *actor = slot_of(turns->actors, turns->capacity, number);
+    return actor->used && actor->ended ? actor->ended_ns : UINT64_MAX;
+}
+
+static void judge_hearings(const struct turns *turns, struct history_verdict *verdict)
+{
+    const struct hearing **publishers = history_memory(NULL, turns->n + 1, sizeof(*publishers));
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < turns->capacity; i++)
+        if (turns->actors[i].used && turns->actors[i].hearing.n_published > 0)
+            publishers[n++] = &turns->actors[i].hearing;
+    for (uint64_t i = 0; i < turns->capacity; i++)
+        if (turns->actors[i].used && turns->actors[i].hearing.joined)
+            hearing_judge(&turns->actors[i].hearing, publishers, n, verdict);
+    free(publishers);
 }
 
 void turns_judge(const struct turns *turns, struct history_verdict *verdict)
 {
-    for (uint64_t i = 0; i < turns->capacity; i++)
-        if (turns->actors[i].used)
-            promises_judge(&turns->actors[i].promises, verdict);
+    for (uint64_t i = 0; i < turns->capacity; i++) {
+        if (!turns->actors[i].used)
+            continue;
+        promises_judge(&turns->actors[i].promises, verdict);
+        promises_judge_links(&turns->actors[i].promises, ended_ns, turns, verdict);
+        shelf_judge(&turns->actors[i].shelf, verdict);
+    }
+    judge_hearings(turns, verdict);
 }
 
 struct turns *turns_new(void)
@@ -165,6 +212,8 @@ void turns_free(struct turns *turns)
 {
     for (uint64_t i = 0; turns && i < turns->capacity; i++) {
         promises_free(&turns->actors[i].promises);
+        hearing_free(&turns->actors[i].hearing);
+        shelf_free(&turns->actors[i].shelf);
         free(turns->actors[i].noted);
     }
     if (turns)

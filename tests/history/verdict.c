@@ -17,6 +17,7 @@ static const char *const names[HISTORY_WRONG_N] = {
     [HISTORY_DAMAGED] = "damaged",
     [HISTORY_REVOKED] = "revoked",
     [HISTORY_EARLY] = "early",
+    [HISTORY_MISPHASED] = "misphased",
 };
 
 const char *history_wrong_name(enum history_wrong wrong)
@@ -42,6 +43,24 @@ void verdict_found_va(struct history_verdict *verdict, enum history_wrong wrong,
     vsnprintf(verdict->first + n, sizeof(verdict->first) - (size_t)n, format, args);
 }
 
+static void print_actors(const struct history_verdict *verdict, FILE *to)
+{
+    fprintf(to,
+            " actors=%" PRIu64 " turns=%" PRIu64 " void=%" PRIu64 " armed=%" PRIu64
+            " fired=%" PRIu64 " missed=%" PRIu64 " cancelled=%" PRIu64 " asked=%" PRIu64
+            " answered=%" PRIu64 " unanswered=%" PRIu64 " withdrawn=%" PRIu64 " watched=%" PRIu64
+            " downs=%" PRIu64 " linked=%" PRIu64 " ended=%" PRIu64,
+            verdict->actors, verdict->turns, verdict->turns_void, verdict->armed, verdict->fired,
+            verdict->missed, verdict->cancelled, verdict->asked, verdict->answered,
+            verdict->unanswered, verdict->withdrawn, verdict->watched, verdict->downs,
+            verdict->linked, verdict->ended);
+    fprintf(to,
+            " joined=%" PRIu64 " left=%" PRIu64 " published=%" PRIu64 " heard=%" PRIu64
+            " becomes=%" PRIu64 " put_off=%" PRIu64 " came_back=%" PRIu64,
+            verdict->joined, verdict->left, verdict->published, verdict->heard, verdict->becomes,
+            verdict->put_off, verdict->came_back);
+}
+
 void history_print(const struct history_verdict *verdict, FILE *to)
 {
     fprintf(to,
@@ -50,15 +69,7 @@ void history_print(const struct history_verdict *verdict, FILE *to)
             verdict->first[0] ? "WRONG" : "ok", verdict->pairs, verdict->sent, verdict->run,
             verdict->refused, verdict->dropped, verdict->redelivered, verdict->in_doubt);
     if (verdict->actors)
-        fprintf(to,
-                " actors=%" PRIu64 " turns=%" PRIu64 " void=%" PRIu64 " armed=%" PRIu64
-                " fired=%" PRIu64 " missed=%" PRIu64 " cancelled=%" PRIu64 " asked=%" PRIu64
-                " answered=%" PRIu64 " unanswered=%" PRIu64 " withdrawn=%" PRIu64
-                " watched=%" PRIu64 " downs=%" PRIu64 " ended=%" PRIu64,
-                verdict->actors, verdict->turns, verdict->turns_void, verdict->armed,
-                verdict->fired, verdict->missed, verdict->cancelled, verdict->asked,
-                verdict->answered, verdict->unanswered, verdict->withdrawn, verdict->watched,
-                verdict->downs, verdict->ended);
+        print_actors(verdict, to);
     for (int i = 0; i < HISTORY_WRONG_N; i++)
         if (verdict->wrong[i])
             fprintf(to, " %s=%" PRIu64, names[i], verdict->wrong[i]);
