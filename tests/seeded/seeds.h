@@ -31,6 +31,13 @@
     SEED(cancel_gone, "recovery takes committed cancels and withdrawals back")                     \
     SEED(ask_stays, "an outcome does not end its question")                                        \
     SEED(outcome_gone, "an outcome is taken, and no handler sees it")                              \
+    SEED(member_gone, "recovery ends memberships")                                                 \
+    SEED(leave_gone, "recovery takes committed leaves of a group back")                            \
+    SEED(stash_newest, "what was put off comes back the newest first")                             \
+    SEED(stash_gone, "recovery ends what is put off")                                              \
+    SEED(unstash_gone, "recovery puts off again what a commit has taken back")                     \
+    SEED(link_gone, "recovery ends links")                                                         \
+    SEED(link_early, "recovery ends children whose parents live")                                  \
     /* At a crash: */                                                                              \
     SEED(publish_first, "a length is published before the bytes below it are copied")              \
     SEED(arm_first, "the journal is armed before the copy")                                        \

@@ -6,6 +6,7 @@
 
 #include "daemon/engine/asks/ask.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/timers/watches.h"
 #include "tests/seeded/hooks.h"
 #include "tests/seeded/seeds.h"
 
@@ -36,18 +37,39 @@ bool seeded_skips_timer_ended(void)
     return SEEDED(timer_stays);
 }
 
+static bool timers_seed_ends(const struct engine *e, const struct segment_timer *timer)
+{
+    return SEEDED(timer_gone) || (SEEDED(member_gone) && timer->group != 0) ||
+           (SEEDED(stash_gone) && timer_is_stashed(timer)) ||
+           (SEEDED(link_gone) && watches_is_link(&e->segment, timer));
+}
+
+static bool timers_seed_unclaims(const struct segment_timer *timer)
+{
+    return SEEDED(cancel_gone) || (SEEDED(leave_gone) && timer->group != 0) ||
+           (SEEDED(unstash_gone) && timer_is_stashed(timer));
+}
+
 /* Each that is in the table, before recovery has looked at it. */
-void seeded_at_timer_recovered(struct segment_timer *timer)
+void seeded_at_timer_recovered(struct engine *e, struct segment_timer *timer)
 {
     if (timer_word_state(load_relaxed(&timer->word)) != TIMER_LIVE)
         return;
-    if (SEEDED(timer_gone))
+    if (timers_seed_ends(e, timer))
         store_relaxed(&timer->word, timer_word_ended(load_relaxed(&timer->word)));
     if (SEEDED(timer_behind))
         timer->deadline_ns -= timer->period_ns;
-    if (SEEDED(cancel_gone))
+    if (timers_seed_unclaims(timer))
         timer->claim_count = 0;
+    if (SEEDED(link_early) && watches_is_link(&e->segment, timer))
+        timer->end = REASON_FINISHED;
     crash_order();
+}
+
+bool seeded_value_stash_next(uint32_t *ret, uint32_t i, uint32_t n)
+{
+    *ret = n - 1 - i;
+    return SEEDED(stash_newest);
 }
 
 /* What the members of one block are sent is committed, and the publication consumed, before it goes

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/place.h"
@@ -149,7 +150,7 @@ int stash_take(struct worker *w, uint32_t most)
         stash.n = most;
     int r = stash.n > 0 ? stash_look_for_room(w, &stash, lane) : 0;
     for (uint32_t i = 0; r == 0 && i < stash.n; i++)
-        stash_send(w, stash.timers[i], lane);
+        stash_send(w, stash.timers[VALUE(stash_next, i, i, stash.n)], lane);
     pthread_mutex_unlock(&e->timers.mutex);
     if (r < 0 || stash.n == 0)
         return r;

@@ -43,7 +43,7 @@ uint64_t timer_recover_undo(struct engine *e)
     uint64_t undone = 0;
     for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
         struct segment_timer *timer = &e->segment.timers[i];
-        POINT(timer_recovered, timer);
+        POINT(timer_recovered, e, timer);
         if (!timer_recover_lives(timer))
             continue;
         if (timers_is_open(&e->segment, timer->arm_worker, timer->arm_count)) {
