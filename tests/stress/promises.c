@@ -106,10 +106,13 @@ static bool ears_agree(void)
  * says nothing. */
 static void make_ears(void)
 {
-    for (unsigned i = 0; i < SCRIBE_EARS; i++)
-        if (!wait_until_within(options.patience_s,
-                               odeon_actor_spawn(client, "ear", NULL, NULL, 0, &ears[i]) == 0))
+    for (unsigned i = 0; i < SCRIBE_EARS; i++) {
+        struct scribe_args args = { .index = SCRIBE_FIRST_EAR + i };
+        log_path(args.path, sizeof(args.path), "ear", i);
+        if (!wait_until_within(options.patience_s, odeon_actor_spawn(client, "ear", NULL, &args,
+                                                                     sizeof(args), &ears[i]) == 0))
             cannot("ear");
+    }
     for (unsigned i = 0; i < SCRIBE_EARS; i++)
         if (!ear_says(i).member)
             cannot("ear that has joined");
@@ -303,18 +306,26 @@ static void look_for_others_deaths(void)
         say_wrong("odeond has died by itself");
 }
 
+static void add_logs(struct history *history, const char *who, unsigned n, bool each)
+{
+    char path[96];
+    for (unsigned i = 0; i < n; i++) {
+        log_path(path, sizeof(path), who, i);
+        int r = history_add_log(history, path);
+        if (r == 0 || (r == -ENOENT && !each))
+            continue;
+        fprintf(stderr, "promises: %s: %s\n", path, strerror(-r));
+        say_wrong("a log cannot be read");
+    }
+}
+
 static bool judge(struct history_verdict *verdict)
 {
     struct history *history = history_new();
-    char path[96];
-    for (unsigned i = 0; i < SCRIBES + PROMISES_CLIENTS; i++) {
-        log_path(path, sizeof(path), i < SCRIBES ? "scribe" : "client", i % SCRIBES);
-        int r = history_add_log(history, path);
-        if (r < 0) {
-            fprintf(stderr, "promises: %s: %s\n", path, strerror(-r));
-            say_wrong("a log cannot be read");
-        }
-    }
+    add_logs(history, "scribe", SCRIBES, true);
+    add_logs(history, "client", PROMISES_CLIENTS, true);
+    add_logs(history, "ear", options.blind ? 0 : SCRIBE_EARS, true);
+    add_logs(history, "lamp", SCRIBE_LAMPS, false); /* nobody may have asked for it */
     bool right = history_judge(history, verdict);
     printf("# ");
     history_print(verdict, stdout);
@@ -326,8 +337,9 @@ static bool judge(struct history_verdict *verdict)
 static bool has_shown_enough(const struct history_verdict *verdict)
 {
     return verdict->fired && verdict->missed && verdict->cancelled && verdict->answered &&
-           verdict->unanswered && verdict->withdrawn && verdict->ended &&
-           (options.blind || verdict->downs) &&
+           verdict->unanswered && verdict->withdrawn && verdict->ended && verdict->becomes &&
+           verdict->came_back &&
+           (options.blind || (verdict->downs && verdict->linked && verdict->left)) &&
            (options.kills < 200 || (verdict->turns_void && verdict->redelivered));
 }
 

@@ -38,7 +38,8 @@ struct scribe_end {
 
 ODEON_STATE(scribe, {
     struct scribe_log log; /* first: what is noted of it */
-    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind, sung;
+    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind, sung, member,
+        moved;
     odeon_ref others[8], mayfly;
     struct scribe_tick ticks[TICKS];
     struct scribe_period periods[PERIODS];
@@ -57,13 +58,6 @@ ODEON_INIT(scribe, struct scribe_args)
 static uint64_t draw(struct scribe_state *self, uint64_t below)
 {
     return scribe_mix(self->seed += UINT64_C(0x9e3779b97f4a7c15)) % below;
-}
-
-/* Some turns take a while, so that kills find them under way. */
-static void dawdle(uint64_t turn)
-{
-    for (volatile unsigned i = 0, n = turn % 16 == 0 ? 100000 : turn % 7 * 10; i < n; i = i + 1)
-        ;
 }
 
 static odeon_ref other(struct scribe_state *self)
@@ -195,8 +189,12 @@ static odeon_ref lamp(struct scribe_state *self, struct odeon_context *ctx)
 {
     char name[] = "lamp.0";
     lamp_ref found = { ODEON_NOBODY };
-    name[sizeof(name) - 2] += (char)draw(self, SCRIBE_LAMPS);
-    int r = odeon_spawn_into(ctx, &found, lamp, .name = name, .find = 1);
+    uint64_t number = draw(self, SCRIBE_LAMPS);
+    struct scribe_args args = { .index = SCRIBE_FIRST_LAMP + number };
+    name[sizeof(name) - 2] += (char)number;
+    scribe_log_beside(&self->log, args.path, "lamp", number);
+    int r = odeon_spawn_into(ctx, &found, lamp, .name = name, .find = 1, .args = &args,
+                             .args_size = sizeof(args));
     if (r < 0 && r != -EAGAIN)
         scribe_note_wrong(&self->log, ctx, __LINE__);
     return r < 0 ? ODEON_NOBODY : found.ref;
@@ -219,7 +217,8 @@ static void ask(struct scribe_state *self, struct odeon_context *ctx)
     int r = how == SCRIBE_DEAF ? odeon_ask_any(ctx, &asked->token, timeout_ns, to, scribe_unwanted,
                                                .number = asked->number)
                                : odeon_ask_any(ctx, &asked->token, timeout_ns, to, scribe_question,
-                                               .number = asked->number, .how = how, .hops = hops);
+                                               .asker = self->log.actor, .number = asked->number,
+                                               .how = how, .hops = hops);
     if (r < 0)
         scribe_note_wrong(&self->log, ctx, __LINE__);
     self->questions_open++;
@@ -270,13 +269,17 @@ static void owe(struct scribe_state *self, struct odeon_context *ctx, uint64_t n
 
 /* ---- ends ---- */
 
-/* Before it can have ended, or long behind that. */
-static void watch(struct scribe_state *self, struct odeon_context *ctx, odeon_ref whom)
+/* Before it can have ended, or long behind that. `parent`: it is to end with that actor. */
+static void watch(struct scribe_state *self, struct odeon_context *ctx, odeon_ref whom,
+                  uint64_t parent)
 {
-    struct scribe_end *end = &self->ends[draw(self, ENDS)];
-    if (end->monitor || whom == ODEON_NOBODY || self->blind)
+    size_t i = 0;
+    while (i < ENDS && self->ends[i].monitor)
+        i++;
+    if (i == ENDS || whom == ODEON_NOBODY || self->blind)
         return;
-    end->number = scribe_note_watched(&self->log, ctx);
+    struct scribe_end *end = &self->ends[i];
+    end->number = scribe_note_watched(&self->log, ctx, parent);
     if (odeon_monitor_any(ctx, &end->monitor, whom) < 0)
         scribe_note_wrong(&self->log, ctx, __LINE__);
     self->ends_open++;
@@ -284,7 +287,7 @@ static void watch(struct scribe_state *self, struct odeon_context *ctx, odeon_re
 
 static void watch_the_last(struct scribe_state *self, struct odeon_context *ctx)
 {
-    watch(self, ctx, self->mayfly);
+    watch(self, ctx, self->mayfly, 0);
 }
 
 static void unwatch(struct scribe_state *self, struct odeon_context *ctx)
@@ -316,7 +319,7 @@ static void have_mayfly(struct scribe_state *self, struct odeon_context *ctx)
         scribe_note_wrong(&self->log, ctx, __LINE__);
     self->mayfly = child.ref;
     self->mayflies++;
-    watch(self, ctx, child.ref);
+    watch(self, ctx, child.ref, 0);
 }
 
 static void end_period(struct scribe_state *self, struct odeon_context *ctx)
@@ -329,9 +332,38 @@ static void sing(struct scribe_state *self, struct odeon_context *ctx)
 {
     if (self->blind)
         return;
+    scribe_note(&self->log, ctx, HISTORY_PUBLISHED, ++self->sung, 0);
     if (odeon_publish(ctx, SCRIBE_CHOIR, scribe_sung, .scribe = self->log.actor,
-                      .number = ++self->sung) < 0)
+                      .number = self->sung) < 0)
         scribe_note_wrong(&self->log, ctx, __LINE__);
+}
+
+static void join(struct scribe_state *self, struct odeon_context *ctx)
+{
+    int r = odeon_join(ctx, SCRIBE_CHOIR);
+    scribe_note(&self->log, ctx, r == 0 ? HISTORY_JOINED : HISTORY_IS_MEMBER, 0, 0);
+    if (r < 0 && r != -EALREADY)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    self->member = 1;
+}
+
+static void leave(struct scribe_state *self, struct odeon_context *ctx)
+{
+    int r = odeon_leave(ctx, SCRIBE_CHOIR);
+    scribe_note(&self->log, ctx, r == 0 ? HISTORY_LEFT : HISTORY_NO_MEMBER, 0, 0);
+    if (r < 0 && r != -ENOENT)
+        scribe_note_wrong(&self->log, ctx, __LINE__);
+    self->member = 0;
+}
+
+/* Once in a turn: a group that looks at its members while a turn is committed that has left and
+ * joined again may find both memberships. */
+static void come_or_go(struct scribe_state *self, struct odeon_context *ctx)
+{
+    if (self->blind || self->moved == self->log.turn)
+        return;
+    self->moved = self->log.turn;
+    (self->member ? leave : join)(self, ctx);
 }
 
 static void act(struct scribe_state *self, struct odeon_context *ctx)
@@ -341,7 +373,7 @@ static void act(struct scribe_state *self, struct odeon_context *ctx)
         cancel_tick, cancel_tick, arm_period,  end_period,
         ask,         ask,         ask,         ask,
         withdraw,    withdraw,    have_mayfly, watch_the_last,
-        unwatch,     sing
+        unwatch,     sing,        come_or_go
     };
 
     for (uint64_t n = draw(self, 4); n > 0 && !self->hushed && has_seats(self); n--)
@@ -351,7 +383,7 @@ static void act(struct scribe_state *self, struct odeon_context *ctx)
 static void begin(struct scribe_state *self, struct odeon_context *ctx)
 {
     scribe_note_turn(&self->log, ctx);
-    dawdle(self->log.turn);
+    scribe_dawdle(self->log.turn % 16 == 0 ? 100000 : (unsigned)(self->log.turn % 7) * 10);
 }
 
 ODEON_RECEIVE(scribe, scribe_seats)
@@ -462,14 +494,25 @@ ODEON_RECEIVE(scribe, moth_hatched)
 {
     begin(self, ctx);
     if (!self->hushed)
-        watch(self, ctx, msg->moth);
+        watch(self, ctx, msg->moth, msg->mayfly);
     return ODEON_NODELETE;
 }
 
+/* It does nothing upon that, or there would be ever more of them. */
+ODEON_RECEIVE(scribe, scribe_sung)
+{
+    begin(self, ctx);
+    scribe_note(&self->log, ctx, HISTORY_HEARD, msg->number, (uint32_t)msg->scribe);
+    return ODEON_NODELETE;
+}
+
+/* It leaves, or is told that it is no member, whatever it knows. */
 ODEON_RECEIVE(scribe, scribe_hush)
 {
     begin(self, ctx);
     self->hushed = 1;
+    if (!self->blind)
+        leave(self, ctx);
     if (msg->last_us)
         arm(self, ctx, SCRIBE_END, (uint32_t)msg->last_us);
     odeon_reply(ctx, scribe_open, .timers = self->timers_open, .questions = self->questions_open,
@@ -481,7 +524,8 @@ ODEON_HANDLERS(scribe, ODEON_ON(scribe, scribe_seats), ODEON_ON(scribe, scribe_p
                ODEON_ON(scribe, scribe_question), ODEON_ON(scribe, scribe_answer),
                ODEON_ON(scribe, odeon_no_answer), ODEON_ON(scribe, odeon_down),
                ODEON_ON(scribe, scribe_due), ODEON_ON(scribe, scribe_owed),
-               ODEON_ON(scribe, scribe_hush), ODEON_ON(scribe, moth_hatched));
+               ODEON_ON(scribe, scribe_hush), ODEON_ON(scribe, moth_hatched),
+               ODEON_ON(scribe, scribe_sung));
 ODEON_ACTOR_TYPE(scribe, ODEON_POLICY(ODEON_RESTART_KEEP));
 
 ODEON_DECLARE_TYPE(mayfly);

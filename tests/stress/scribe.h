@@ -5,6 +5,7 @@
  * in logs of histories (tests/history); mayflies, which end with timers armed and questions asked;
  * moths, which are linked to a mayfly, or to another moth, and end with it; lamps, which are dark
  * now and then and put off what they are asked; and ears, which are in the group all the while.
+ * Scribes join that and leave it.
  *
  * A scribe acts by what it draws, whenever something comes. Clients post numbers to it and ask it.
  */
@@ -17,9 +18,9 @@
 
 enum { SCRIBES = 8, SCRIBE_LAMPS = 4 /* "lamp.0", ... */, SCRIBE_EARS = 4 };
 #define SCRIBE_CHOIR "choir" /* the group */
-/* In a history's records: scribes are 1 to SCRIBES, clients these, mayflies have their scribe in
- * the lowest byte. */
-enum { SCRIBE_CLIENTS = 0x80 };
+/* In a history's records: scribes are 1 to SCRIBES; clients, ears and lamps these and those
+ * behind; mayflies have their scribe in the lowest byte. */
+enum { SCRIBE_CLIENTS = 0x80, SCRIBE_FIRST_EAR = 0x90, SCRIBE_FIRST_LAMP = 0xa0 };
 
 /* What becomes of a question. */
 enum scribe_how {
@@ -43,9 +44,9 @@ enum scribe_due_what {
 
 /* Of a client, numbered for each pair. */
 ODEON_MESSAGE(scribe_post, 1, { uint64_t client, number; });
-/* `hops`: so often it is passed on before it is answered. */
+/* `hops`: so often it is passed on before it is answered. `asker`: a scribe that asks a lamp. */
 ODEON_MESSAGE(scribe_question, 1, {
-    uint64_t number;
+    uint64_t asker, number;
     uint32_t how, hops;
 });
 ODEON_MESSAGE(scribe_unwanted, 1, { uint64_t number; });
@@ -67,12 +68,15 @@ ODEON_MESSAGE(mayfly_begin, 1, {
     uint64_t seed;
 });
 
-/* To a moth: who is to hear of it, and how many hang on it. */
+/* To a moth: who is to hear of it, how many hang on it, and the mayfly with which all end. */
 ODEON_MESSAGE(moth_begin, 1, {
     odeon_ref scribe;
-    uint64_t more;
+    uint64_t more, mayfly;
 });
-ODEON_MESSAGE(moth_hatched, 1, { odeon_ref moth; });
+ODEON_MESSAGE(moth_hatched, 1, {
+    odeon_ref moth;
+    uint64_t mayfly;
+});
 
 /* To the group: the number-th one of this scribe. */
 ODEON_MESSAGE(scribe_sung, 1, { uint64_t scribe, number; });
@@ -82,7 +86,7 @@ ODEON_MESSAGE(ear_says, 1, { uint64_t member, wrong, heard[8]; });
 ODEON_SIGNAL(lamp_light, 1);
 
 ODEON_INTERFACE(scribe, scribe_seats, scribe_post, scribe_question, scribe_answer, odeon_no_answer,
-                odeon_down, scribe_due, scribe_owed, scribe_hush, moth_hatched);
+                odeon_down, scribe_due, scribe_owed, scribe_hush, moth_hatched, scribe_sung);
 ODEON_INTERFACE(mayfly, mayfly_begin, scribe_question, scribe_answer, odeon_no_answer, scribe_due,
                 scribe_sung);
 
@@ -95,6 +99,13 @@ struct scribe_args {
     uint64_t blind; /* nobody is monitored, or linked */
     char path[96];
 };
+
+/* A turn that takes a while, so that kills find it under way. */
+static inline void scribe_dawdle(unsigned n)
+{
+    for (volatile unsigned i = 0; i < n; i = i + 1)
+        ;
+}
 
 static inline uint64_t scribe_mix(uint64_t x)
 {

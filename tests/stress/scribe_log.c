@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/stress/scribe_log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,8 +10,9 @@
 
 enum { SCRIBE_LOG_RECORDS = 16 << 20 };
 
-/* Of this process, by the scribe's number; a scribe's own, and of the mayflies in its queue. */
-static struct history_log *logs[SCRIBES + 1];
+/* Of this process, by the lowest byte of an actor's number: a scribe's own, and of the mayflies in
+ * its queue; an ear's; a lamp's. */
+static struct history_log *logs[256];
 
 void scribe_log_init(struct scribe_log *log, uint64_t actor, const char *path)
 {
@@ -18,9 +20,17 @@ void scribe_log_init(struct scribe_log *log, uint64_t actor, const char *path)
     memcpy(log->path, path, sizeof(log->path));
 }
 
+void scribe_log_beside(const struct scribe_log *log, char path[96], const char *who,
+                       uint64_t number)
+{
+    const char *name = strrchr(log->path, '/');
+    snprintf(path, 96, "%.*s/%s-%u", name ? (int)(name - log->path) : 0, log->path, who,
+             (unsigned)number);
+}
+
 static void put(const struct scribe_log *log, const struct history_record *record)
 {
-    struct history_log **file = &logs[(log->actor & 0xff) % (SCRIBES + 1)];
+    struct history_log **file = &logs[log->actor & 0xff];
     if (!*file)
         *file = history_log_open(log->path, SCRIBE_LOG_RECORDS);
     if (!*file)
@@ -61,9 +71,10 @@ uint64_t scribe_note_asked(struct scribe_log *log, const struct odeon_context *c
     return log->questions;
 }
 
-uint64_t scribe_note_watched(struct scribe_log *log, const struct odeon_context *ctx)
+uint64_t scribe_note_watched(struct scribe_log *log, const struct odeon_context *ctx,
+                             uint64_t parent)
 {
-    scribe_note(log, ctx, HISTORY_WATCHED, ++log->ends, 0);
+    scribe_note(log, ctx, parent ? HISTORY_LINKED : HISTORY_WATCHED, ++log->ends, (uint32_t)parent);
     return log->ends;
 }
 

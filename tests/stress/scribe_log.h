@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scribes and mayflies note in their logs. The log is found by its path, since a pointer in a
- * kept state would lead nowhere in the next process. */
+/* What scribes, mayflies, ears and lamps note in their logs. The log is found by its path, since a
+ * pointer in a kept state would lead nowhere in the next process. */
 #pragma once
 
 #include <odeon/plugin.h>
@@ -15,6 +15,9 @@ struct scribe_log {
 };
 
 void scribe_log_init(struct scribe_log *log, uint64_t actor, const char *path);
+/* Of another actor's log, in the same folder. */
+void scribe_log_beside(const struct scribe_log *log, char path[96], const char *who,
+                       uint64_t number);
 /* First in each turn. */
 void scribe_note_turn(struct scribe_log *log, const struct odeon_context *ctx);
 void scribe_note(const struct scribe_log *log, const struct odeon_context *ctx,
@@ -24,7 +27,9 @@ uint64_t scribe_note_armed(struct scribe_log *log, const struct odeon_context *c
                            enum history_kind kind, uint32_t span_us);
 uint64_t scribe_note_asked(struct scribe_log *log, const struct odeon_context *ctx,
                            uint32_t span_us);
-uint64_t scribe_note_watched(struct scribe_log *log, const struct odeon_context *ctx);
+/* `parent`: the end is to come with this actor's; 0: with nobody's. */
+uint64_t scribe_note_watched(struct scribe_log *log, const struct odeon_context *ctx,
+                             uint64_t parent);
 void scribe_note_run(const struct scribe_log *log, const struct odeon_context *ctx, uint64_t client,
                      uint64_t number);
 /* Damage, which the checker finds: the line is its number. */
