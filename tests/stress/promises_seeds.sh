@@ -10,14 +10,18 @@ set -u
 build=$(realpath -e "$1") || exit 2
 shift
 [ $# -gt 0 ] || set -- timer_stays=doubled timer_gone=lost timer_behind=doubled \
-    cancel_gone=revoked ask_stays=doubled outcome_gone=lost watch_no_look=lost
+    cancel_gone=revoked ask_stays=doubled outcome_gone=lost watch_no_look=lost \
+    member_gone=lost stash_newest=reordered stash_gone=lost phase_no_undo=misphased \
+    link_early=early
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 survived=0
 for pair in "$@"; do
     seed=${pair%=*} name=${pair#*=} found='' blind=(--blind)
-    # the other bugs break monitors, too, and then nothing goes on until all patience is over
-    [ "$seed" != watch_no_look ] || blind=()
+    case $seed in
+        watch_no_look | member_gone | link_early) blind=() ;; # these are seen by who is told
+        *) ;; # others break monitors, too, and then nothing goes on until all patience is over
+    esac
     for try in 1 2 3 4 5 6 7 8; do
         began=$SECONDS
         ODEON_SEED=$seed timeout 1200 "$build/tests/stress/promises" --kills 40 --patience 20 \
