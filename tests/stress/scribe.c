@@ -380,10 +380,16 @@ static void act(struct scribe_state *self, struct odeon_context *ctx)
         acts[draw(self, sizeof(acts) / sizeof(acts[0]))](self, ctx);
 }
 
+/* Kills are to find turns under way, with what they have noted. */
+static void linger(const struct scribe_state *self)
+{
+    scribe_dawdle(self->log.turn % 16 == 0 ? 100000 : (unsigned)(self->log.turn % 7) * 10);
+}
+
 static void begin(struct scribe_state *self, struct odeon_context *ctx)
 {
     scribe_note_turn(&self->log, ctx);
-    scribe_dawdle(self->log.turn % 16 == 0 ? 100000 : (unsigned)(self->log.turn % 7) * 10);
+    linger(self);
 }
 
 ODEON_RECEIVE(scribe, scribe_seats)
@@ -396,8 +402,9 @@ ODEON_RECEIVE(scribe, scribe_seats)
 
 ODEON_RECEIVE(scribe, scribe_post)
 {
-    begin(self, ctx);
+    scribe_note_turn(&self->log, ctx);
     scribe_note_run(&self->log, ctx, msg->client, msg->number);
+    linger(self);
     act(self, ctx);
     return ODEON_NODELETE;
 }
