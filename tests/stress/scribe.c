@@ -38,8 +38,7 @@ struct scribe_end {
 
 ODEON_STATE(scribe, {
     struct scribe_log log; /* first: what is noted of it */
-    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind, sung, member,
-        moved;
+    uint64_t seed, hushed, timers_open, questions_open, ends_open, mayflies, blind, sung, member;
     odeon_ref others[8], mayfly;
     struct scribe_tick ticks[TICKS];
     struct scribe_period periods[PERIODS];
@@ -356,13 +355,10 @@ static void leave(struct scribe_state *self, struct odeon_context *ctx)
     self->member = 0;
 }
 
-/* Once in a turn: a group that looks at its members while a turn is committed that has left and
- * joined again may find both memberships. */
 static void come_or_go(struct scribe_state *self, struct odeon_context *ctx)
 {
-    if (self->blind || self->moved == self->log.turn)
+    if (self->blind)
         return;
-    self->moved = self->log.turn;
     (self->member ? leave : join)(self, ctx);
 }
 
