@@ -6,37 +6,42 @@
  * One publisher sends two publications to a group of places, B of which are a block. The group's
  * runner takes what is first in its queue, looks at the members of one block, and flips: what is
  * consumed, what the members are sent, and the publication for the group again become true
- * together. One member leaves meanwhile, and another one joins, at the lowest place that is free,
- * in turns of their own. The executor is killed up to K times, at any step. That a membership is
- * armed and given up with a turn is timer.pml's; here a turn that has not been committed is undone
- * by recovery.
+ * together. One member leaves meanwhile, another one joins, at the lowest place that is free, and a
+ * third one leaves and joins again, in turns of their own. A look goes from place to place, under
+ * the mutex: nobody begins or clears a membership beside it, but turns are committed. The executor
+ * is killed up to K times, at any step. That a membership is armed and given up with a turn is
+ * timer.pml's; here a turn that has not been committed is undone by recovery.
  *
- * Shown: who stays gets each publication once, the first one first; who joins gets those that have
- * begun behind the commit of its turn, and none that had begun before it joined.
+ * Shown: who stays, or leaves and joins again in one turn, gets each publication once, the first
+ * one first; who joins gets those that have begun behind the commit of its turn, and none that had
+ * begun before it joined.
  *
  * Mutants (each must fail): GROUP_TWO_FLIPS (the publication is sent to its group again behind the
  * flip that consumed it), GROUP_COUNTED (a block is so many members, not places), GROUP_UNTIL (it
  * goes to whoever is at a place when its turn comes), GROUP_PACKED (who is at the last place moves
  * to one that has become free), MEMBER_OPEN (a member is who is about to join), MEMBER_SEQUENCE (a
- * restart begins to number memberships anew).
+ * restart begins to number memberships anew), GROUP_REJOIN (who leaves and joins again in one turn
+ * has two memberships).
  */
 #ifndef K
 #define K 2
 #endif
 #define B     2
-#define NP    5
+#define NP    6
 #define A     1 /* leaves */
-#define C     3 /* they stay: 2, 3 */
+#define C     3 /* they stay: 2, 3; the latter leaves and joins again */
 #define D     4 /* joins */
+#define E     5 /* the second membership of 3 */
 
 /* durable */
 chan q = [4] of { byte, byte, byte }; /* number, place, until */
 byte who[NP], seq[NP];
-bool joined, left;      /* their turns have been committed */
+bool joined, left, moved; /* their turns have been committed */
 byte got[10];           /* by number and member */
 byte published;
 /* the executor's own */
 byte numbers = 3, boots = 1;
+bool looks; /* the mutex is the runner's */
 /* world */
 bool up = true; byte kills, stopped;
 /* ghosts: D's attempts to join; the one that a publication has met when it began; D is to get it */
@@ -81,7 +86,10 @@ inline high_of(h) {
 #else
 #define IS_LATE(i) (seq[i] > until)
 #endif
-#define IS_MEMBER(i) (who[i] != 0 && !IS_LATE(i) && !IS_OPEN(i) && !(who[i] == A && left))
+#define IS_MEMBER(i)                                                                               \
+  (who[i] != 0 && !IS_LATE(i) && !IS_OPEN(i) && !(who[i] == A && left) &&                          \
+   !(who[i] == C && moved) && !(who[i] == E && !moved))
+#define NAME_OF(i) (who[i] == E -> C : who[i])
 
 inline deliver(number) {
   i = 1;
@@ -89,6 +97,7 @@ inline deliver(number) {
   :: i <= D ->
      if
      :: takes[i] ->
+        assert(takes[i] == 1);
         assert(GOT(number, i) == 0);
         assert(number == 2 || GOT(2, i) == 0);
         assert(i != D || (joined && met[number] == attempts));
@@ -102,10 +111,17 @@ inline deliver(number) {
 
 proctype runner() {
   byte number, place, until, i, n, high, at_first;
-  bool takes[5], first, due;
+  byte takes[5];
+  bool first, due;
 R0:
   {
-  up;
+  d_step {
+    up ->
+    number = 0; place = 0; until = 0; n = 0; high = 0; at_first = 0; due = false; first = false;
+    i = 0;
+    do :: i <= D -> takes[i] = 0; i++ :: else -> break od;
+    i = 0
+  };
 end_idle:
   do
   :: q?<number, place, until> ->
@@ -118,22 +134,26 @@ end_idle:
        :: else
        fi;
        i = 0;
-       do :: i <= D -> takes[i] = false; i++ :: else -> break od;
+       do :: i <= D -> takes[i] = 0; i++ :: else -> break od;
        high_of(high);
        i = place; n = 0;
-       do
-#ifdef GROUP_COUNTED
-       :: i < high && n < B ->
-#else
-       :: i < high && i < place + B ->
-#endif
-          if :: IS_MEMBER(i) -> takes[who[i]] = true; n++ :: else fi;
-          i++
-       :: else -> break
-       od;
-       place = i
+       looks = true
      };
+     do
+#ifdef GROUP_COUNTED
+     :: d_step { i < high && n < B ->
+#else
+     :: d_step { i < high && i < place + B ->
+#endif
+          if :: IS_MEMBER(i) -> takes[NAME_OF(i)]++; n++ :: else fi;
+          i++
+        }
+     :: else -> break
+     od;
+     skip;
      d_step {
+       place = i;
+       looks = false;
        if :: first -> met[number] = at_first; owed[number] = due :: else fi;
        n = number;
        deliver(n);
@@ -164,6 +184,7 @@ J0:
   if
   :: !joined ->
      d_step {
+       !looks ->
        i = 0;
        do :: who[i] != 0 -> i++ :: else -> break od;
        numbers++;
@@ -192,6 +213,7 @@ L0:
   up;
   left = true;
   d_step {
+    !looks ->
     if
     :: who[0] == A ->
 #ifdef GROUP_PACKED
@@ -217,6 +239,47 @@ end_down:
   goto L0
 }
 
+/* A claim and a membership, in one turn; in either way the first claim is taken for granted. */
+proctype mover() {
+  byte i;
+M0:
+  {
+  up;
+#ifdef GROUP_REJOIN
+  if
+  :: !moved ->
+     d_step {
+       !looks ->
+       i = 0;
+       do :: who[i] != 0 -> i++ :: else -> break od;
+       numbers++;
+       who[i] = E;
+       seq[i] = numbers;
+       i = 0
+     };
+     moved = true
+  :: moved -> skip
+  fi;
+  d_step {
+    !looks ->
+    i = 0;
+    do
+    :: i < NP && who[i] != C -> i++
+    :: i < NP && who[i] == C -> who[i] = 0; break
+    :: else -> break
+    od;
+    i = 0
+  };
+#endif
+end_over:
+  false
+  } KILLABLE;
+  stopped++;
+end_down:
+  atomic { up -> stopped-- };
+  goto M0
+}
+
 proctype chaos() {
 end:
   do
@@ -229,7 +292,8 @@ proctype recovery() {
 end:
   do
   :: d_step {
-       !up && stopped == 4 ->
+       !up && stopped == 5 ->
+       looks = false;
        boots++;
 #ifdef MEMBER_SEQUENCE
        numbers = 3;
@@ -239,7 +303,10 @@ end:
        i = 0;
        do
        :: i < NP ->
-          if :: who[i] == D && !joined -> who[i] = 0; seq[i] = 0 :: else fi;
+          if
+          :: (who[i] == D && !joined) || (who[i] == E && !moved) -> who[i] = 0; seq[i] = 0
+          :: else
+          fi;
           i++
        :: else -> break
        od;
@@ -258,7 +325,7 @@ proctype judge() {
 init {
   atomic {
     who[0] = A; who[1] = 2; who[2] = C; seq[0] = 1; seq[1] = 2; seq[2] = 3;
-    run publisher(); run runner(); run joiner(); run leaver(); run chaos(); run recovery();
-    run judge()
+    run publisher(); run runner(); run joiner(); run leaver(); run mover(); run chaos();
+    run recovery(); run judge()
   }
 }

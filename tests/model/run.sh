@@ -227,14 +227,15 @@ breaks safety quick watch -DWATCH_SLOT
 breaks safety quick watch -DWATCH_STAMP
 breaks safety quick watch -DWATCH_FLUSH
 breaks safety quick watch -DWATCH_NOLOOK
-holds  safety quick group -DK=2
-holds  safety full  group -DK=3
+holds  safety quick group -DK=1
+holds  safety full  group -DK=2
 breaks safety quick group -DGROUP_TWO_FLIPS
 breaks safety quick group -DGROUP_COUNTED
 breaks safety quick group -DGROUP_UNTIL
 breaks safety quick group -DGROUP_PACKED
 breaks safety quick group -DMEMBER_OPEN
 breaks safety quick group -DMEMBER_SEQUENCE
+breaks safety quick group -DGROUP_REJOIN
 holds  safety quick phase
 holds  safety quick phase -DK=3
 breaks safety quick phase -DPHASE_TORN

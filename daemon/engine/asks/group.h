@@ -16,8 +16,9 @@
  *     service's own.
  * group.G6  What a block sends for a client leaves behind its turn, on the account of the client's
  *     user.
- * group.G7  Who leaves and joins again in one turn has left nothing: of two memberships, one that
- *     ends with that commit and one that begins, a look beside it could find both, or neither.
+ * group.G7  Who leaves and joins again in one turn has left nothing [GROUP_REJOIN]: of two
+ *     memberships, one that ends with that commit and one that begins, a look beside it could find
+ *     both, or neither.
  */
 #pragma once
 
