@@ -9,6 +9,7 @@
 #include "daemon/common/page.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/ports/port_poll.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"

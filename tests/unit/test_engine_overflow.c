@@ -11,6 +11,7 @@
 #include "daemon/engine/base/inject.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/ports/port_poll.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/send/overflow.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors/actors.h"
-#include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/base/client_load.h"
 #include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
@@ -18,7 +17,9 @@
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/drain.h"
+#include "daemon/engine/ports/port_later.h"
 #include "daemon/engine/ports/port_rate.h"
+#include "daemon/engine/ports/port_record.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/flush.h"
@@ -30,17 +31,10 @@
 
 enum {
     PORT_BATCH_RECORDS = 1024,
-    PORT_COLD_POLLS = 20000,
     /* a record of so many may be taken directly: one is, several are worth a flush */
     DIRECT_BYTES = 1024,
 };
 static_assert(ODEON_RING_MIN >= 2 * DIRECT_BYTES + ENVELOPE_SIZE_MAX, "port.R5");
-
-static uint64_t port_published_tail(struct port *port)
-{
-    CLIENT_LOAD(WORD, &port->client_words->submission_tail);
-    return load_acquire(&port->client_words->submission_tail); /* port_layout.P2 */
-}
 
 /* Its next record waits for room in a queue, or for its user's quota. */
 static bool port_waits(const struct port *port)
@@ -70,52 +64,6 @@ bool port_is_drained(struct engine *e, uint32_t id)
            port_published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
 }
 
-static const uint8_t *port_record_at(const struct port *port, uint64_t cursor)
-{
-    return port->submission + (cursor & (port->submission_bytes - 1));
-}
-
-/* port.R1: three loads of a header that its writer may change meanwhile. */
-static struct envelope port_header_fetch(const uint8_t *at)
-{
-    const volatile uint64_t *words = (const volatile uint64_t *)at;
-    union {
-        uint64_t word[3];
-        struct envelope envelope;
-    } copy;
-    for (unsigned i = 0; i < 3; i++) {
-        CLIENT_LOAD(HEADER, &words[i]);
-        copy.word[i] = words[i];
-    }
-    return copy.envelope;
-}
-
-static enum port_broken port_header_check(const struct engine *e, const struct envelope *h,
-                                          uint64_t available)
-{
-    if (h->type == MESSAGE_TYPE_NONE)
-        return PORT_BROKEN_HEADER;
-    if (h->length > ODEON_PAYLOAD_MAX + envelope_prefix_bytes(h->prefix) ||
-        envelope_record_size(h) > available)
-        return PORT_BROKEN_LENGTH;
-    if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts ||
-        (h->prefix & ~(unsigned)PREFIX_CLIENT_MAY_SET))
-        return PORT_BROKEN_HEADER;
-    /* nobody, and another executor's actors, are refused record by record */
-    if (actor_ref_executor(h->to) == ACTOR_REF_EXECUTOR &&
-        actor_ref_slot(h->to) >= e->segment.header->actors_max)
-        return PORT_BROKEN_SLOT;
-    return PORT_OK;
-}
-
-/* Of a record that port_header_check() has let through. */
-static uint64_t port_key_of(const struct engine *e, actor_ref to)
-{
-    uint32_t slot = actor_ref_slot(to);
-    return likely(slot < e->segment.header->actors_max) ? load_relaxed(&e->actors.table[slot].key)
-                                                        : 0;
-}
-
 uint64_t port_count_published(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports.table[id];
@@ -124,60 +72,13 @@ uint64_t port_count_published(struct engine *e, uint32_t id)
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port),
              n = 0;
     while (tail - head <= port->submission_bytes && head != tail) {
-        struct envelope h = port_header_fetch(port_record_at(port, head));
-        if (port_header_check(e, &h, tail - head) != PORT_OK)
+        struct envelope h = port_record_fetch(port_record_at(port, head));
+        if (port_record_check(e, &h, tail - head) != PORT_OK)
             break;
         head += envelope_record_size(&h);
         n++;
     }
     return n;
-}
-
-/* Nothing else is looked at of a record that is refused. */
-static uint64_t port_correlation_fetch(const uint8_t *at, const struct envelope *h)
-{
-    if (!(h->prefix & PREFIX_CORRELATION) || !envelope_prefix_fits(h))
-        return 0;
-    /* the first of the optional words, which header_check() has seen in the header's copy */
-    const volatile uint64_t *word = envelope_payload_behind((const struct envelope *)at, 0);
-    CLIENT_LOAD(PAYLOAD, word);
-    return *word;
-}
-
-static void port_refuse(struct worker *w, uint32_t id, const struct envelope *h,
-                        uint64_t correlation, enum envelope_reason reason)
-{
-    outbox_refuse(w, segment_port_destination(&w->engine->segment, id),
-                  w->engine->segment.ports[id].ref, h, correlation, reason);
-}
-
-/* Why a record cannot go to its receiver. */
-static enum envelope_reason port_route_reason(const struct engine *e, const struct port *port,
-                                              const struct envelope *h, uint64_t key)
-{
-    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE &&
-                    h->type <= MESSAGE_TYPE_POISON_FINISHED && !port->may_not_stop;
-    if (actor_key_generation(key) != actor_ref_generation(h->to) ||
-        actor_key_kind(key) == ACTOR_FREE)
-        return REASON_NO_SUCH_ACTOR;
-    if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_PLAIN && !built_in) ||
-        h->type >= load_relaxed(&e->segment.header->n_message_types))
-        return REASON_NOT_ACCEPTED;
-    return envelope_prefix_fits(h) ? REASON_NONE : REASON_BAD_SIZE;
-}
-
-/* A record's copy as its receiver gets it; `h` is its header as it was checked. */
-static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t *at,
-                             const struct envelope *h, struct envelope *out)
-{
-    *out = *h;
-    out->from = e->segment.ports[id].ref;    /* envelope.E3 */
-    out->flags &= (uint8_t)~ENVELOPE_URGENT; /* it says so where it lies */
-    /* with the optional words */
-    const void *behind = envelope_payload_behind((const struct envelope *)at, 0);
-    CLIENT_LOAD(PAYLOAD, behind);
-    if (h->length)
-        memcpy(envelope_payload_behind(out, 0), behind, envelope_record_size(h) - sizeof(*h));
 }
 
 /* Of a record that its receiver would take, and that will take some time: is it more than may wait
@@ -250,120 +151,6 @@ static void port_commit(struct worker *w)
     w->flush.pending_ns = 0;
 }
 
-/* What is to be sent at a time to come, or to be told of an end (timer_posted.h). */
-struct port_later {
-    uint32_t id;
-    const uint8_t *at;
-    const struct envelope *h;
-    uint64_t correlation; /* of an end, or a refusal */
-};
-static void port_later_copy(struct envelope *message, const struct worker *w,
-                            const struct timer_request *request, uint64_t timer)
-{
-    const struct port_later *later = request->data;
-    (void)timer;
-    port_record_copy(w->engine, later->id, later->at, later->h, message);
-}
-
-static void port_later_commit(struct worker *w, const struct timer_request *request)
-{
-    const struct port_later *later = request->data;
-    POINT(port_later, w);
-    w->batch.cursor += envelope_record_size(later->h);
-    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
-}
-
-/* The rest of the request is the same for both. */
-static enum envelope_reason port_later_arm(struct worker *w, const struct port *port,
-                                           const struct port_later *later,
-                                           struct timer_request request)
-{
-    uint64_t timer;
-    request.commit = port_later_commit;
-    request.data = later;
-    request.owner = w->engine->segment.ports[later->id].ref;
-    request.posted = TIMER_POSTED | w->engine->budget.accounts[port->account].user;
-    return timers_arm_checked(w, &request, &timer) == 0 ? REASON_NONE : REASON_TIMERS_FULL;
-}
-
-/* A record whose timer has been armed, or that is refused. */
-static enum port_broken port_later_end(struct worker *w, const struct port_later *later,
-                                       enum envelope_reason reason)
-{
-    if (reason != REASON_NONE) {
-        w->batch.cursor += envelope_record_size(later->h);
-        port_refuse(w, later->id, later->h, later->correlation, reason);
-    }
-    w->flush.n_later += reason == REASON_NONE;
-    return PORT_OK;
-}
-
-/* As port_route(): a record that a timer is armed with, or that is refused. */
-static __attribute__((noinline)) enum port_broken
-port_route_later(struct worker *w, uint32_t id, struct port *port, const struct envelope *h)
-{
-    struct engine *e = w->engine;
-    const uint8_t *at = port_record_at(port, w->batch.cursor);
-    enum envelope_reason reason = port_route_reason(e, port, h, port_key_of(e, h->to));
-    if (h->flags) /* no answer comes later, nor anything that is urgent */
-        return PORT_BROKEN_HEADER;
-    if (reason == REASON_NONE && h->type < MESSAGE_TYPE_FIRST_PLAIN)
-        reason = REASON_NOT_ACCEPTED;
-    struct port_later later = { .id = id, .at = at, .h = h };
-    if (reason == REASON_NONE)
-        reason = port_later_arm(w, port, &later,
-                                (struct timer_request){
-                                    .to = h->to,
-                                    .fill = port_later_copy,
-                                    .size = h->length - envelope_prefix_bytes(PREFIX_AFTER),
-                                });
-    if (reason != REASON_NONE)
-        later.correlation = port_correlation_fetch(at, h);
-    return port_later_end(w, &later, reason);
-}
-
-static void port_monitor_write(struct envelope *message, const struct worker *w,
-                               const struct timer_request *request, uint64_t timer)
-{
-    const struct port_later *later = request->data;
-    (void)w, (void)timer;
-    monitor_down_write(message, request->to,
-                       &(struct down){ .ref = request->watched, .monitor = later->correlation });
-}
-
-/* Why nobody can be watched by such a record: it is a correlation id and nothing else. */
-static enum envelope_reason port_monitor_reason(const struct port_later *later)
-{
-    const struct envelope *h = later->h;
-    if (actor_ref_executor(h->to) != ACTOR_REF_EXECUTOR || actor_ref_generation(h->to) == 0)
-        return REASON_NO_SUCH_ACTOR;
-    if (h->flags)
-        return REASON_NOT_ACCEPTED;
-    return later->correlation && envelope_payload_size(h) == 0 ? REASON_NONE : REASON_BAD_SIZE;
-}
-
-/* As port_route(): a record whose client wants to be told of an end, which may have come. */
-static __attribute__((noinline)) enum port_broken
-port_route_monitor(struct worker *w, uint32_t id, const struct port *port, const struct envelope *h)
-{
-    const uint8_t *at = port_record_at(port, w->batch.cursor);
-    const struct port_later later = {
-        .id = id, .at = at, .h = h, .correlation = port_correlation_fetch(at, h)
-    };
-    enum envelope_reason reason = port_monitor_reason(&later);
-    if (reason == REASON_NONE)
-        reason = port_later_arm(w, port, &later,
-                                (struct timer_request){
-                                    .to = w->engine->segment.ports[id].ref,
-                                    .watched = h->to,
-                                    .fill = port_monitor_write,
-                                    .size = sizeof(struct down),
-                                });
-    if (reason == REASON_NONE)
-        stat_add(w, STAT_monitors, 1);
-    return port_later_end(w, &later, reason);
-}
-
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
  * then there is no more of the batch. What its receiver makes of it is found out when it is run.
  * `h`: the copy of its header. `timed`: its user's time is bound. */
@@ -372,15 +159,15 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
 {
     struct engine *e = w->engine;
     const uint8_t *at = port_record_at(port, w->batch.cursor);
-    enum port_broken why = port_header_check(e, h, w->batch.tail - w->batch.cursor);
+    enum port_broken why = port_record_check(e, h, w->batch.tail - w->batch.cursor);
     if (why != PORT_OK)
         return why;
     if (unlikely(h->prefix & PREFIX_AFTER))
-        return port_route_later(w, id, port, h);
+        return port_later_route(w, id, port, h);
     uint64_t size = envelope_record_size(h);
-    uint64_t key = port_key_of(e, h->to);
+    uint64_t key = port_record_key(e, h->to);
     uint32_t destination = actor_key_destination(key);
-    enum envelope_reason reason = port_route_reason(e, port, h, key);
+    enum envelope_reason reason = port_record_reason(e, port, h, key);
     bool urgent = unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE;
     if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
@@ -395,7 +182,7 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
         if (timed && unlikely(time.ns) && verdict == OVERFLOW_REFUSE)
             reason = REASON_USER_SLOW;
     } else if (h->type == MESSAGE_TYPE_PORT_DOWN) {
-        return port_route_monitor(w, id, port, h);
+        return port_later_monitor(w, id, port, h);
     }
     if (timed && verdict == OVERFLOW_AGAIN) {
         port_commit(w);
@@ -409,7 +196,7 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
     if (unlikely(verdict == OVERFLOW_DROP))
         return PORT_OK;
     if (reason != REASON_NONE) {
-        port_refuse(w, id, h, port_correlation_fetch(at, h), reason);
+        port_record_refuse(w, id, h, port_record_correlation(at, h), reason);
         return PORT_OK;
     }
     port_record_copy(e, id, at, h, outbox_append(w, destination, size));
@@ -454,13 +241,13 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
                                   const struct envelope *h, uint64_t head, uint64_t tail)
 {
     struct engine *e = w->engine;
-    if (port_header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
+    if (port_record_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
         VALUE(is_urgent, h->flags & ENVELOPE_URGENT) || h->prefix & PREFIX_AFTER)
         /* an urgent one would be in the ordinary lane, and the next urgent one before it */
         return -1;
-    uint64_t key = port_key_of(e, h->to);
+    uint64_t key = port_record_key(e, h->to);
     uint32_t destination = actor_key_destination(key);
-    if (port_route_reason(e, port, h, key) != REASON_NONE ||
+    if (port_record_reason(e, port, h, key) != REASON_NONE ||
         destination >= e->segment.n_mailboxes ||
         load_relaxed(e->sources[destination].own) != own_idle(w->id) ||
         !owner_take(&e->sources[destination], w->id, w->id))
@@ -506,7 +293,7 @@ port_route_some(struct worker *w, uint32_t id, struct port *port, const struct e
     enum port_broken why = PORT_OK;
     while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
         uint64_t at = w->batch.cursor;
-        struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
+        struct envelope h = likely(!known) ? port_record_fetch(port_record_at(port, at)) : *known;
         known = NULL;
         why = port_route(w, id, port, &h, timed);
         n += w->batch.cursor != at;
@@ -670,7 +457,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         struct envelope h;
         bool known = may_run && !closing && tail - head <= DIRECT_BYTES;
         if (known) {
-            h = port_header_fetch(port_record_at(port, head));
+            h = port_record_fetch(port_record_at(port, head));
             queue = port_take_directly(w, id, port, &h, head, tail);
         }
         if (queue < 0)
@@ -687,97 +474,6 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
                  !port_waits(port) && (closing || (head != port_published_tail(port) && !stopped)),
                  head != tail);
     return queue;
-}
-
-/* What was published first is on its way while the port is taken: up to two lines, and none that
- * its client may be about to write. */
-static inline void port_prefetch(const struct engine *e, uint32_t id)
-{
-    const struct port *port = &e->ports.table[id];
-    uint64_t head = load_relaxed(&e->segment.ports[id].pcur);
-    uint64_t bytes = port_published_tail(&e->ports.table[id]) - head;
-    prefetch_read(port_record_at(port, head));
-    prefetch_read(port_record_at(port, head + (bytes - 1 < 64 ? bytes - 1 : 64)));
-}
-
-static uint32_t port_idle_poll(struct port *port)
-{
-    uint32_t polls = load_relaxed(&port->idle_polls) + 1;
-    store_relaxed(&port->idle_polls, polls);
-    return polls;
-}
-
-int64_t port_poll_hot(struct worker *w)
-{
-    struct engine *e = w->engine;
-    int64_t alone = -1;
-    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++) {
-        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
-            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct port *port = &e->ports.table[id];
-            if (own_worker(load_relaxed(e->sources[engine_source_of_port(e, id)].own)) != w->id) {
-                w->ports.hot[word] &=
-                    ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
-            } else if (port_has_work(e, id)) {
-                port_prefetch(e, id);
-                if (alone >= 0)
-                    mask_set(w, engine_source_of_port(e, id));
-                else
-                    alone = engine_source_of_port(e, id);
-            } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
-                store_relaxed(&port->idle_polls, 0);
-                store_relaxed(&port->executor_words->need_wakeup, 1);
-                full_barrier(); /* port_layout.P4 */
-                if (port_has_work(e, id))
-                    mask_set(w, engine_source_of_port(e, id));
-                else
-                    w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
-            }
-        }
-    }
-    if (likely(alone < 0) || mask_is_empty(w))
-        return alone;
-    mask_set(w, (uint32_t)alone);
-    return -1;
-}
-
-bool port_make_cold(struct worker *w)
-{
-    struct engine *e = w->engine;
-    bool found = false, any = false;
-    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
-        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
-            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (own_worker(load_relaxed(e->sources[engine_source_of_port(e, id)].own)) == w->id) {
-                store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
-                any = true;
-            } else {
-                w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
-            }
-        }
-    if (!any)
-        return false;
-    STEP(cold_fence, full_barrier()); /* port.R3, port_layout.P4 */
-    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
-        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
-            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (port_has_work(e, id)) {
-                mask_set(w, engine_source_of_port(e, id));
-                found = true;
-            } else {
-                w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
-            }
-        }
-    return found;
-}
-
-void port_have_it_ring(struct engine *e, uint32_t id)
-{
-    if (load_acquire(&e->ports.table[id].state) != PORT_OPEN)
-        return;
-    store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
-    full_barrier(); /* port_layout.P4: the look is that of whoever takes the bit */
-    source_signal(e, e->control, engine_source_of_port(e, id));
 }
 
 void port_publish_cursors(struct engine *e, uint32_t id)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports: the submission ring as a source (docs/engine.md, Ports as sources). This file and
- * deliver.c own all access to client memory.
+/* Ports: the submission ring as a source (docs/engine.md, Ports as sources). This file, with those
+ * beside it (port_record.h), and deliver.c own all access to client memory.
  *
  * Threads: port_add, port_remove and port_forget by the control thread; port_run by the worker that
  * holds the owner word.
@@ -39,14 +39,6 @@ void port_close_all(struct engine *engine);
 int64_t port_run(struct worker *w, uint32_t id, bool may_run);
 /* Is there anything that a run of the port would do? A hint: it is looked at by anybody. */
 bool port_has_work(struct engine *engine, uint32_t id);
-/* Ready bits for ports that this worker polls and that have something new. Returned is the source
- * of the only one, without a bit, if nothing else is ready: to be taken at once; else -1. */
-int64_t port_poll_hot(struct worker *w);
-/* Before sleeping: doorbells on.  True: something was published meanwhile. */
-bool port_make_cold(struct worker *w);
-/* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
- * any time (port.R3), and looked at by whoever finds the ready bit. Control thread. */
-void port_have_it_ring(struct engine *engine, uint32_t id);
 bool port_is_drained(struct engine *engine, uint32_t id);
 /* Records that are published and not taken yet, as far as they can be believed. */
 uint64_t port_count_published(struct engine *engine, uint32_t id);

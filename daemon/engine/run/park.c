@@ -6,6 +6,7 @@
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/ports/port_poll.h"
 #include "daemon/engine/signal/doorbells.h"
 #include "daemon/engine/signal/help.h"
 #include "daemon/engine/signal/wake.h"

@@ -2,6 +2,7 @@
 #include "daemon/engine/run/sources.h"
 
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/ports/port_poll.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/signal/help.h"
 #include "daemon/engine/signal/urgent.h"

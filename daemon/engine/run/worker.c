@@ -17,6 +17,7 @@
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/ports/port_poll.h"
 #include "daemon/engine/ports/port_steal.h"
 #include "daemon/engine/run/barrier.h"
 #include "daemon/engine/run/fault.h"

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ports a worker polls, and which ring for it: port.R3.
+ *
+ * Threads: a worker of its own ports; port_have_it_ring() by the control thread.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+
+/* Ready bits for ports that this worker polls and that have something new. Returned is the source
+ * of the only one, without a bit, if nothing else is ready: to be taken at once; else -1. */
+int64_t port_poll_hot(struct worker *w);
+/* Before sleeping: doorbells on.  True: something was published meanwhile. */
+bool port_make_cold(struct worker *w);
+/* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
+ * any time (port.R3), and looked at by whoever finds the ready bit. Control thread. */
+void port_have_it_ring(struct engine *engine, uint32_t id);
