@@ -2,30 +2,19 @@
 /* The history checker on groups, messages that are put off, phases, and children that end with
  * their parents. Each test writes a right history, adds what is wrong, and that must be found, by
  * its name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/history/judged.h"
 
-#include "tests/history/history.h"
+enum { SINGER = 1, EAR = 2, GUEST = 3, LAMP = 4, PARENT = 5, SONGS = 10 };
 
-enum { RECORDS = 400, SINGER = 1, EAR = 2, GUEST = 3, LAMP = 4, PARENT = 5, SONGS = 10 };
-
-static struct history_record records[RECORDS];
-static size_t n_records;
 static uint64_t turns[PARENT + 1]; /* the last one of each actor */
 static uint64_t now;               /* a moment later with each record */
 
 static struct history_record *note(enum history_kind kind, uint64_t actor, uint64_t number,
                                    uint32_t from)
 {
-    assert_true(n_records < RECORDS);
-    records[n_records] = (struct history_record){
-        .sender = actor, .at_ns = ++now, .sequence = number, .kind = (uint8_t)kind, .from = from
-    };
-    return &records[n_records++];
+    return judged_add((struct history_record){
+        .sender = actor, .at_ns = ++now, .sequence = number, .kind = (uint8_t)kind, .from = from });
 }
 
 /* A turn that notes one thing. */
@@ -51,39 +40,6 @@ static int setup(void **state)
     return 0;
 }
 
-static struct history_verdict judge(void)
-{
-    struct history *history = history_new();
-    struct history_verdict verdict;
-
-    for (size_t i = 0; i < n_records; i++)
-        history_add(history, &records[i]);
-    history_judge(history, &verdict);
-    history_free(history);
-    return verdict;
-}
-
-static void expect_wrong(enum history_wrong wrong, uint64_t times)
-{
-    struct history_verdict verdict = judge();
-
-    for (int i = 0; i < HISTORY_WRONG_N; i++)
-        if (verdict.wrong[i] != (i == (int)wrong ? times : 0))
-            fail_msg("%s: %llu (%s)", history_wrong_name((enum history_wrong)i),
-                     (unsigned long long)verdict.wrong[i], verdict.first);
-    assert_memory_equal(verdict.first, history_wrong_name(wrong),
-                        strlen(history_wrong_name(wrong)));
-}
-
-static struct history_verdict expect_right(void)
-{
-    struct history_verdict verdict = judge();
-
-    if (verdict.first[0])
-        fail_msg("%s", verdict.first);
-    return verdict;
-}
-
 /* ---- groups ---- */
 
 /* The ear is a member all the while. Of the songs that the singer publishes the guest hears the
@@ -105,20 +61,6 @@ static void sing(void)
     turn(HISTORY_NO_MEMBER, GUEST, 0, 0);
 }
 
-/* The last one of its kind, actor and number. */
-static struct history_record *record_of(enum history_kind kind, uint64_t actor, uint64_t number)
-{
-    for (size_t i = n_records; i-- > 0;)
-        if (records[i].kind == kind && records[i].sender == actor && records[i].sequence == number)
-            return &records[i];
-    abort(); /* the test is wrong */
-}
-
-static void erase(struct history_record *record)
-{
-    *record = (struct history_record){ .kind = HISTORY_DROPS };
-}
-
 static void test_group_right(void **state)
 {
     (void)state;
@@ -134,7 +76,7 @@ static void test_not_heard(void **state)
 {
     (void)state;
     sing();
-    erase(record_of(HISTORY_HEARD, EAR, 5));
+    judged_erase(record_of_actor(HISTORY_HEARD, EAR, 5));
     expect_wrong(HISTORY_LOST, 1);
 }
 
@@ -142,8 +84,8 @@ static void test_last_not_heard(void **state)
 {
     (void)state;
     sing();
-    erase(record_of(HISTORY_HEARD, EAR, SONGS));
-    erase(record_of(HISTORY_HEARD, EAR, SONGS - 1));
+    judged_erase(record_of_actor(HISTORY_HEARD, EAR, SONGS));
+    judged_erase(record_of_actor(HISTORY_HEARD, EAR, SONGS - 1));
     expect_wrong(HISTORY_LOST, 2);
 }
 
@@ -154,7 +96,7 @@ static void test_nothing_heard(void **state)
     turn(HISTORY_HEARD, EAR, 1, SINGER);
     turn(HISTORY_PUBLISHED, GUEST, 1, 0);
     turn(HISTORY_PUBLISHED, SINGER, 1, 0);
-    record_of(HISTORY_HEARD, EAR, 1)->at_ns = ++now;
+    record_of_actor(HISTORY_HEARD, EAR, 1)->at_ns = ++now;
     expect_wrong(HISTORY_LOST, 1); /* the guest's */
     turn(HISTORY_ENDED, EAR, 0, 0);
     expect_right();
@@ -165,9 +107,9 @@ static void test_first_not_heard(void **state)
 {
     (void)state;
     sing();
-    erase(record_of(HISTORY_HEARD, GUEST, 3)); /* it may have joined a moment later */
+    judged_erase(record_of_actor(HISTORY_HEARD, GUEST, 3)); /* it may have joined a moment later */
     expect_right();
-    erase(record_of(HISTORY_HEARD, GUEST, 4));
+    judged_erase(record_of_actor(HISTORY_HEARD, GUEST, 4));
     expect_wrong(HISTORY_LOST, 1);
 }
 
@@ -248,7 +190,7 @@ static void test_joined_again(void **state)
     turn(HISTORY_JOINED, GUEST, 0, 0);
     turn(HISTORY_NO_MEMBER, EAR, 0, 0);
     expect_wrong(HISTORY_LOST, 1);
-    erase(&records[n_records - 1]);
+    judged_erase(&records[n_records - 1]);
     turn(HISTORY_IS_MEMBER, GUEST, 0, 0);
     expect_right();
     turn(HISTORY_PUBLISHED, SINGER, SONGS + 1, 0);

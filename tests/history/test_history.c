@@ -2,30 +2,20 @@
 /* The history checker on histories that are right, and on such as have been doctored: each must be
  * found, by its name.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "tests/history/history.h"
+#include "tests/history/judged.h"
 
 enum { SENDERS = 5, RECEIVERS = 3, NUMBERS = 4000, RECORDS = SENDERS * RECEIVERS * NUMBERS * 2 };
 
 static const char *command;
-static struct history_record records[RECORDS + 8];
-static size_t n_records;
 
 static struct history_record *put(enum history_kind kind, uint64_t sender, uint64_t receiver,
                                   uint64_t sequence)
 {
-    records[n_records] = (struct history_record){
-        .sender = sender, .receiver = receiver, .sequence = sequence, .kind = (uint8_t)kind
-    };
-    return &records[n_records++];
+    return judged_add((struct history_record){
+        .sender = sender, .receiver = receiver, .sequence = sequence, .kind = (uint8_t)kind });
 }
 
 /* Everybody sends to everybody, receivers are some numbers behind; some are refused, some are run
@@ -50,39 +40,6 @@ static struct history_record *record_of(enum history_kind kind, uint64_t sender,
             records[i].receiver == receiver && records[i].sequence == sequence)
             return &records[i];
     abort(); /* the test is wrong */
-}
-
-static struct history_verdict judge(void)
-{
-    struct history *history = history_new();
-    struct history_verdict verdict;
-
-    for (size_t i = 0; i < n_records; i++)
-        history_add(history, &records[i]);
-    history_judge(history, &verdict);
-    history_free(history);
-    return verdict;
-}
-
-/* Exactly this is wrong, so many times. */
-static void expect_wrong(enum history_wrong wrong, uint64_t times)
-{
-    struct history_verdict verdict = judge();
-
-    for (int i = 0; i < HISTORY_WRONG_N; i++)
-        if (verdict.wrong[i] != (i == (int)wrong ? times : 0))
-            fail_msg("%s: %llu (%s)", history_wrong_name((enum history_wrong)i),
-                     (unsigned long long)verdict.wrong[i], verdict.first);
-    assert_memory_equal(verdict.first, history_wrong_name(wrong),
-                        strlen(history_wrong_name(wrong)));
-}
-
-static void expect_right(void)
-{
-    struct history_verdict verdict = judge();
-
-    if (verdict.first[0])
-        fail_msg("%s", verdict.first);
 }
 
 static int setup(void **state)

@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history checker on what actors note of themselves: their turns, timers and questions. A right
  * history is doctored; each time exactly that must be found, by its name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/history/judged.h"
 
-#include "tests/history/history.h"
-
-enum { ACTORS = 3, TURNS = 400, EVENTS = 8, RECORDS = ACTORS * TURNS * EVENTS };
+enum { ACTORS = 3, TURNS = 400 };
 enum { SPAN_US = 1000, PERIOD_US = 500 };
 #define US        UINT64_C(1000)
 #define AT(turn_) ((uint64_t)(turn_)*2 * SPAN_US * US) /* when a turn begins */
 
-static struct history_record records[RECORDS + 16];
-static size_t n_records;
-
 static struct history_record *put(enum history_kind kind, uint64_t actor, uint64_t number,
                                   uint64_t at_ns, uint32_t span_us)
 {
-    records[n_records] = (struct history_record){ .sender = actor,
-                                                  .at_ns = at_ns,
-                                                  .sequence = number,
-                                                  .kind = (uint8_t)kind,
-                                                  .span_us = span_us };
-    return &records[n_records++];
+    return judged_add((struct history_record){ .sender = actor,
+                                               .at_ns = at_ns,
+                                               .sequence = number,
+                                               .kind = (uint8_t)kind,
+                                               .span_us = span_us });
 }
 
 /* In each turn a timer and a question, whose fates are those of the turn's number; in the next one
@@ -66,53 +56,6 @@ static int setup(void **state)
     return 0;
 }
 
-/* The last one of its kind, actor and number. */
-static struct history_record *record_of(enum history_kind kind, uint64_t actor, uint64_t number)
-{
-    for (size_t i = n_records; i-- > 0;)
-        if (records[i].kind == kind && records[i].sender == actor && records[i].sequence == number)
-            return &records[i];
-    abort(); /* the test is wrong */
-}
-
-static void erase(struct history_record *record)
-{
-    *record = (struct history_record){ .kind = HISTORY_DROPS };
-}
-
-static struct history_verdict judge(void)
-{
-    struct history *history = history_new();
-    struct history_verdict verdict;
-
-    for (size_t i = 0; i < n_records; i++)
-        history_add(history, &records[i]);
-    history_judge(history, &verdict);
-    history_free(history);
-    return verdict;
-}
-
-static void expect_wrong(enum history_wrong wrong, uint64_t times)
-{
-    struct history_verdict verdict = judge();
-
-    for (int i = 0; i < HISTORY_WRONG_N; i++)
-        if (verdict.wrong[i] != (i == (int)wrong ? times : 0))
-            fail_msg("%s: %llu (%s)", history_wrong_name((enum history_wrong)i),
-                     (unsigned long long)verdict.wrong[i], verdict.first);
-    assert_memory_equal(verdict.first, history_wrong_name(wrong),
-                        strlen(history_wrong_name(wrong)));
-}
-
-static struct history_verdict expect_right(void)
-{
-    struct history_verdict verdict = judge();
-
-    if (verdict.first[0])
-        fail_msg("%s", verdict.first);
-    return verdict;
-}
-
 static void test_right(void **state)
 {
     struct history_verdict verdict = expect_right();
@@ -135,7 +78,7 @@ static void test_right(void **state)
 static void test_timer_lost(void **state)
 {
     (void)state;
-    erase(record_of(HISTORY_FIRED, 2, 101));
+    judged_erase(record_of_actor(HISTORY_FIRED, 2, 101));
     expect_wrong(HISTORY_LOST, 1);
 }
 
@@ -170,7 +113,7 @@ static void test_cancelled_twice(void **state)
 static void test_timer_early(void **state)
 {
     (void)state;
-    record_of(HISTORY_FIRED, 3, 101)->at_ns = AT(100) + SPAN_US * US - 1;
+    record_of_actor(HISTORY_FIRED, 3, 101)->at_ns = AT(100) + SPAN_US * US - 1;
     expect_wrong(HISTORY_EARLY, 1);
 }
 
@@ -184,7 +127,7 @@ static void test_timer_never_armed(void **state)
 static void test_timer_of_another(void **state)
 {
     (void)state;
-    record_of(HISTORY_FIRED, 3, 101)->sender = 2;
+    record_of_actor(HISTORY_FIRED, 3, 101)->sender = 2;
     struct history_verdict verdict = judge();
     assert_int_equal(verdict.wrong[HISTORY_LOST], 1);
     assert_int_equal(verdict.wrong[HISTORY_DOUBLED], 1);
@@ -193,7 +136,7 @@ static void test_timer_of_another(void **state)
 static void test_once_with_misses(void **state)
 {
     (void)state;
-    record_of(HISTORY_FIRED, 3, 101)->missed = 1;
+    record_of_actor(HISTORY_FIRED, 3, 101)->missed = 1;
     expect_wrong(HISTORY_MISMARKED, 1);
 }
 
@@ -220,14 +163,14 @@ static void test_cancel_too_late(void **state)
 static void test_period_twice(void **state)
 {
     (void)state;
-    record_of(HISTORY_FIRED, 2, 1)->missed = 4;
+    record_of_actor(HISTORY_FIRED, 2, 1)->missed = 4;
     expect_wrong(HISTORY_DOUBLED, 1);
 }
 
 static void test_period_lost(void **state)
 {
     (void)state;
-    erase(record_of(HISTORY_CANCELLED, 2, 1));
+    judged_erase(record_of_actor(HISTORY_CANCELLED, 2, 1));
     expect_right();
     put(HISTORY_TIMER_GONE, 2, 1, AT(TURNS), 0);
     expect_wrong(HISTORY_LOST, 1);
@@ -237,7 +180,7 @@ static void test_period_lost(void **state)
 static void test_period_behind_its_cancel(void **state)
 {
     (void)state;
-    record_of(HISTORY_FIRED, 2, 1)->missed = 2;
+    record_of_actor(HISTORY_FIRED, 2, 1)->missed = 2;
     expect_right();
     put(HISTORY_FIRED, 2, 1, AT(TURNS) + PERIOD_US * US, 0);
     expect_wrong(HISTORY_REVOKED, 1);
@@ -293,7 +236,7 @@ static void test_end_of_nobody(void **state)
 static void test_outcome_lost(void **state)
 {
     (void)state;
-    erase(record_of(HISTORY_ANSWERED, 1, 100));
+    judged_erase(record_of_actor(HISTORY_ANSWERED, 1, 100));
     expect_wrong(HISTORY_LOST, 1);
 }
 
@@ -307,7 +250,7 @@ static void test_answered_and_expired(void **state)
 static void test_refused_and_answered(void **state)
 {
     (void)state;
-    record_of(HISTORY_EXPIRED, 1, 101)->kind = HISTORY_UNANSWERED;
+    record_of_actor(HISTORY_EXPIRED, 1, 101)->kind = HISTORY_UNANSWERED;
     expect_right();
     put(HISTORY_ANSWERED, 1, 101, AT(TURNS), 0);
     expect_wrong(HISTORY_DOUBLED, 1);
@@ -341,7 +284,7 @@ static void test_nothing_to_withdraw(void **state)
 static void test_deadline_early(void **state)
 {
     (void)state;
-    record_of(HISTORY_EXPIRED, 1, 101)->at_ns = AT(101) + SPAN_US * US - 1;
+    record_of_actor(HISTORY_EXPIRED, 1, 101)->at_ns = AT(101) + SPAN_US * US - 1;
     expect_wrong(HISTORY_EARLY, 1);
 }
 
@@ -396,7 +339,7 @@ static void test_turn_left_out(void **state)
 static void test_ended_with_its_promises(void **state)
 {
     (void)state;
-    erase(record_of(HISTORY_CANCELLED, 1, 1));
+    judged_erase(record_of_actor(HISTORY_CANCELLED, 1, 1));
     put(HISTORY_ARMED, 1, TURNS + 1, AT(TURNS), SPAN_US);
     put(HISTORY_ASKED, 1, TURNS, AT(TURNS), SPAN_US);
     put(HISTORY_ENDED, 1, 0, AT(TURNS), 0);
