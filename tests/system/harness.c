@@ -400,6 +400,14 @@ void service_wait_executor(struct service *service, pid_t former)
     }
 }
 
+void service_kill_executor(struct service *service)
+{
+    pid_t executor = service_executor(service);
+
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(service, executor);
+}
+
 int ctl(const struct service *service, char *output, size_t size, const char *format, ...)
 {
     char arguments[1024], command[2048];

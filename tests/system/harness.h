@@ -105,6 +105,8 @@ struct odeon_stats_service service_state(struct service *service);
 pid_t service_executor(struct service *service); /* fails when it is down */
 /* Until another executor than `former` serves. */
 void service_wait_executor(struct service *service, pid_t former);
+/* SIGKILL; until another one serves. */
+void service_kill_executor(struct service *service);
 
 /* odeonctl: what it printed, both streams, cut to the buffer; its exit status. */
 int ctl(const struct service *service, char *output, size_t size, const char *format, ...)

@@ -408,6 +408,20 @@ pid_t manager_kill(struct manager *manager)
     return pid;
 }
 
+void manager_kill_executor(struct manager *manager)
+{
+    service_kill_executor(manager_service(manager));
+}
+
+void manager_kill_both(struct manager *manager)
+{
+    struct service *service = manager_service(manager);
+
+    service->figures = odeon_stats_close(service->figures);
+    manager_kill(manager);
+    manager_wait_ready(manager);
+}
+
 int manager_restart(struct manager *manager)
 {
     return end_process(manager, WISH_RUN, SIGTERM, NULL);

@@ -59,6 +59,9 @@ void manager_wait_ready(struct manager *manager);
 /* Kills the process and waits for its end; the next one is started at once unless it is held back.
  * The killed one's id. */
 pid_t manager_kill(struct manager *manager);
+/* The executor alone, or the process, and its executor with it: until the next one serves. */
+void manager_kill_executor(struct manager *manager);
+void manager_kill_both(struct manager *manager);
 /* As `systemctl restart`: SIGTERM, its end, the next start.  The wait status. */
 int manager_restart(struct manager *manager);
 /* As `systemctl stop`: SIGTERM, its end, the store is dropped.  The wait status. */

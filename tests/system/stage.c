@@ -49,8 +49,5 @@ uint64_t stage_receive(const struct stage *stage, uint32_t type, void *ret, size
 
 void stage_kill_executor(struct stage *stage)
 {
-    pid_t executor = service_executor(&stage->service);
-
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(&stage->service, executor);
+    service_kill_executor(&stage->service);
 }

@@ -4,9 +4,7 @@
  * refused, and what waits is listed. */
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -89,24 +87,6 @@ static void hear_all(uint64_t last, uint64_t until)
     assert_int_equal(odeon_port_receive(heard, &delivery), 0);
 }
 
-static void kill_executor(void)
-{
-    struct service *service = manager_service(manager);
-    pid_t executor = service_executor(service);
-
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(service, executor);
-}
-
-static void kill_both(void)
-{
-    struct service *service = manager_service(manager);
-
-    service->figures = odeon_stats_close(service->figures);
-    manager_kill(manager);
-    manager_wait_ready(manager);
-}
-
 static void test_over_kills(void **state)
 {
     uint64_t last = 0;
@@ -116,7 +96,7 @@ static void test_over_kills(void **state)
         assert_int_equal(post_later(echo, n, DELAY_NS), 0);
         hear(&last);
         if (n % KILL_EVERY == 0)
-            (n / KILL_EVERY % 4 ? kill_executor : kill_both)();
+            (n / KILL_EVERY % 4 ? manager_kill_executor : manager_kill_both)(manager);
     }
     port = odeon_port_close(port); /* it was accepted */
     hear_all(last, NUMBERS);
@@ -129,7 +109,7 @@ static void test_the_client_goes(void **state)
     for (uint64_t n = 1; n <= 10; n++)
         assert_int_equal(post_later(echo, n, ODEON_BOOT_TIME(SECONDS(2))), 0);
     port = odeon_port_close(port);
-    kill_executor();
+    manager_kill_executor(manager);
     hear_all(0, 10);
 }
 

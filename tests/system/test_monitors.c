@@ -15,6 +15,7 @@
 #include <odeon/codec.h>
 
 #include "tests/system/ends.h"
+#include "tests/system/mortal.h"
 #include "tests/system/stage.h"
 
 enum { ENDS = 1200, KILL_EVERY = 60, CLIENTS = 12 };
@@ -73,46 +74,12 @@ static void test_over_kills(void **state)
                      (unsigned long long)number, odeon_reason_name((unsigned)heard.reason),
                      (unsigned long long)heard.words);
         anew += heard.reason == ODEON_REASON_BEGUN_ANEW;
-        if (number % KILL_EVERY == 0) {
-            pid_t executor = service_executor(&stage.service);
-
-            assert_int_equal(kill(executor, SIGKILL), 0);
-            service_wait_executor(&stage.service, executor);
-        }
+        if (number % KILL_EVERY == 0)
+            stage_kill_executor(&stage);
     }
     print_message("%llu of %d began anew\n", (unsigned long long)anew, ENDS);
     assert_true(service_figure(&stage.service, "downs") >= ENDS / 2);
     assert_true(service_log_has(&stage.service, "actors of type ends_plain begin anew"));
-}
-
-/* A process of its own opens a port, says whose it is, and waits to be killed. */
-static pid_t client_begin(odeon_ref *ret_ref)
-{
-    int pipe_fd[2];
-    pid_t pid;
-
-    assert_int_equal(pipe(pipe_fd), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct odeon_client *own = NULL;
-        struct odeon_port *its = NULL;
-        odeon_ref ref;
-
-        close(pipe_fd[0]);
-        if (odeon_client_connect(stage.service.socket, "mortal", &own) < 0 ||
-            odeon_port_open(own, NULL, &its) < 0)
-            _exit(1);
-        ref = odeon_port_ref(its);
-        if (write(pipe_fd[1], &ref, sizeof(ref)) != sizeof(ref))
-            _exit(1);
-        for (;;)
-            pause();
-    }
-    close(pipe_fd[1]);
-    assert_int_equal(read(pipe_fd[0], ret_ref, sizeof(*ret_ref)), sizeof(*ret_ref));
-    close(pipe_fd[0]);
-    return pid;
 }
 
 /* What odeonctl shows of one, and of nobody once the client has gone. */
@@ -132,18 +99,14 @@ static void test_clients(void **state)
     (void)state;
     for (int i = 0; i < CLIENTS; i++) {
         struct ends_watch watch = { .port = odeon_port_ref(stage.port) };
-        pid_t pid = client_begin(&watch.ref);
+        pid_t pid = mortal_begin(&stage.service, &watch.ref);
         struct ends_heard heard;
 
         stage_post(&stage, watcher, odeon_message_of(ends_watch), &watch, sizeof(watch));
         if (i == 0)
             is_shown(watch.ref);
-        if (i % 3 == 1) {
-            pid_t executor = service_executor(&stage.service);
-
-            assert_int_equal(kill(executor, SIGKILL), 0);
-            service_wait_executor(&stage.service, executor);
-        }
+        if (i % 3 == 1)
+            stage_kill_executor(&stage);
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         heard = next_heard();

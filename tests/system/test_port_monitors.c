@@ -18,6 +18,7 @@
 
 #include "tests/system/ends.h"
 #include "tests/system/manager.h"
+#include "tests/system/mortal.h"
 
 enum { PORTS = 3, ENDS = 1200, KILL_EVERY = 50, CLIENTS = 8, TIMERS = 16 };
 
@@ -79,24 +80,6 @@ static int teardown(void **state)
         odeon_client_disconnect(clients[i]);
     manager_end(manager);
     return 0;
-}
-
-static void kill_executor(void)
-{
-    struct service *service = manager_service(manager);
-    pid_t executor = service_executor(service);
-
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(service, executor);
-}
-
-static void kill_both(void)
-{
-    struct service *service = manager_service(manager);
-
-    service->figures = odeon_stats_close(service->figures);
-    manager_kill(manager);
-    manager_wait_ready(manager);
 }
 
 static void end_actor(odeon_ref actor, odeon_ref to, uint64_t number)
@@ -274,10 +257,10 @@ static void test_over_kills(void **state)
             monitor_next(number);
         hear();
         if (number % KILL_EVERY == 0)
-            (number / KILL_EVERY % 3 ? kill_executor : kill_both)();
+            (number / KILL_EVERY % 3 ? manager_kill_executor : manager_kill_both)(manager);
     }
     assert_true(wait_until(all_told()));
-    kill_executor(); /* who is not told by the next one, either */
+    manager_kill_executor(manager); /* who is not told by the next one, either */
     for (int i = 0; i < PORTS; i++)
         expect_nothing(i);
     for (int i = 0; i < PORTS; i++)
@@ -288,36 +271,6 @@ static void test_over_kills(void **state)
 }
 
 /* ---- clients */
-
-/* A process of its own opens a port, says whose it is, and waits to be killed. */
-static pid_t client_begin(odeon_ref *ret_ref)
-{
-    int pipe_fd[2];
-    pid_t pid;
-
-    assert_int_equal(pipe(pipe_fd), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct odeon_client *own = NULL;
-        struct odeon_port *its = NULL;
-        odeon_ref ref;
-
-        close(pipe_fd[0]);
-        if (odeon_client_connect(manager_service(manager)->socket, "mortal", &own) < 0 ||
-            odeon_port_open(own, NULL, &its) < 0)
-            _exit(1);
-        ref = odeon_port_ref(its);
-        if (write(pipe_fd[1], &ref, sizeof(ref)) != sizeof(ref))
-            _exit(1);
-        for (;;)
-            pause();
-    }
-    close(pipe_fd[1]);
-    assert_int_equal(read(pipe_fd[0], ret_ref, sizeof(*ret_ref)), sizeof(*ret_ref));
-    close(pipe_fd[0]);
-    return pid;
-}
 
 static size_t n_monitors(odeon_ref of)
 {
@@ -348,16 +301,16 @@ static void test_clients(void **state)
     (void)state;
     for (uint64_t i = 1; i <= CLIENTS; i++) {
         odeon_ref mortal;
-        pid_t pid = client_begin(&mortal);
+        pid_t pid = mortal_begin(manager_service(manager), &mortal);
 
         for (int port = 0; port < PORTS; port++)
             assert_int_equal(odeon_port_monitor(ports[port], mortal, i), 0);
         if (i == 1)
             is_shown(odeon_port_ref(ports[1]), mortal);
         if (i % 3 == 1)
-            kill_executor();
+            manager_kill_executor(manager);
         if (i % 3 == 2)
-            kill_both();
+            manager_kill_both(manager);
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         for (int port = 0; port < PORTS; port++) {
