@@ -16,7 +16,6 @@ enum promised_what {
     PROMISED_SAY,       /* nothing; the port is told */
 };
 enum { PROMISED_TIMERS = 12, PROMISED_QUESTIONS = 128, PROMISED_LOG_RECORDS = 100000 };
-#define PROMISED_STATE_BYTES "4096" /* setting durable-bytes */
 
 /* Timers and deadlines `span_us` from now. */
 ODEON_MESSAGE(promised_do, 1, {

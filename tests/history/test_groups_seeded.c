@@ -17,8 +17,7 @@
 #include <cmocka.h>
 
 #include "tests/history/gathered.h"
-#include "tests/history/history.h"
-#include "tests/system/harness.h"
+#include "tests/history/seeded_service.h"
 
 enum { FIRST, SECOND, ACTORS, SONGS = 3, QUESTIONS = 6, COME_EARLY = 4, TRIALS = 6 };
 
@@ -33,21 +32,7 @@ struct trial {
 
 static void trial_begin(struct trial *t, const char *seed)
 {
-    const char *const arguments[] = { SMALL_SERVICE,
-                                      "--set",
-                                      "restart-delay-max-ms=1",
-                                      "--set",
-                                      "durable-bytes=1024",
-                                      "--executor",
-                                      TEST_SEEDED,
-                                      "--plugin",
-                                      TEST_GATHERED,
-                                      NULL };
-
-    if (seed)
-        setenv("ODEON_SEED", seed, 1);
-    service_start(&t->service, arguments);
-    unsetenv("ODEON_SEED");
+    seeded_service_start(&t->service, TEST_GATHERED, seed);
     t->client = service_connect(&t->service, "groups");
     t->do_type = message_id(t->client, odeon_message_of(gathered_do));
     t->question_type = message_id(t->client, odeon_message_of(gathered_question));
@@ -132,18 +117,11 @@ static void die_in_a_turn(struct trial *t)
 
 static struct history_verdict trial_end(struct trial *t)
 {
-    struct history *history = history_new();
-    struct history_verdict verdict;
+    const char *const paths[ACTORS] = { t->args[FIRST].path, t->args[SECOND].path };
 
     odeon_port_close(t->port);
     odeon_client_disconnect(t->client);
-    assert_int_equal(service_stop(&t->service, SIGTERM), 0);
-    for (int i = FIRST; i < ACTORS; i++)
-        assert_int_equal(history_add_log(history, t->args[i].path), 0);
-    history_judge(history, &verdict);
-    history_free(history);
-    service_end(&t->service);
-    return verdict;
+    return seeded_service_end(&t->service, paths, ACTORS);
 }
 
 /* Ends that are waited for before the parent ends, and behind that: bits of gathered_told. */
@@ -174,10 +152,7 @@ static void expect(const char *seed, enum history_wrong wrong, uint64_t before)
 
     for (int i = 0; i < TRIALS; i++) {
         verdict = run_trial(seed, before, 4);
-        print_message("# %s: ", seed);
-        fflush(stdout);
-        history_print(&verdict, stdout);
-        if (verdict.wrong[wrong] > 0)
+        if (seeded_service_found(seed, &verdict, wrong))
             return;
     }
     fail_msg("%s is not found: %s", seed, verdict.first);

@@ -15,9 +15,8 @@
 
 #include <cmocka.h>
 
-#include "tests/history/history.h"
 #include "tests/history/promised.h"
-#include "tests/system/harness.h"
+#include "tests/history/seeded_service.h"
 
 enum { SPAN_US = 200000, TRIALS = 6, EACH = 4, AT_ONCE = 96 };
 
@@ -33,22 +32,8 @@ struct trial {
 
 static void trial_begin(struct trial *t, const char *seed)
 {
-    const char *const arguments[] = { SMALL_SERVICE,
-                                      "--set",
-                                      "restart-delay-max-ms=1",
-                                      "--set",
-                                      "durable-bytes=" PROMISED_STATE_BYTES,
-                                      "--executor",
-                                      TEST_SEEDED,
-                                      "--plugin",
-                                      TEST_PROMISED,
-                                      NULL };
-
     *t = (struct trial){ .timers = 0 };
-    if (seed)
-        setenv("ODEON_SEED", seed, 1);
-    service_start(&t->service, arguments);
-    unsetenv("ODEON_SEED");
+    seeded_service_start(&t->service, TEST_PROMISED, seed);
     snprintf(t->path, sizeof(t->path), "%s/history", t->service.dir);
     t->client = service_connect(&t->service, "promises");
     t->what_type = message_id(t->client, odeon_message_of(promised_do));
@@ -93,23 +78,16 @@ static void wait_for(struct trial *t, uint32_t span_us)
 
 static struct history_verdict trial_end(struct trial *t)
 {
-    struct history *history = history_new();
-    struct history_verdict verdict;
+    const char *const path = t->path;
 
     odeon_port_close(t->port);
     odeon_client_disconnect(t->client);
-    assert_int_equal(service_stop(&t->service, SIGTERM), 0);
-    assert_int_equal(history_add_log(history, t->path), 0);
-    history_judge(history, &verdict);
-    history_free(history);
-    service_end(&t->service);
-    return verdict;
+    return seeded_service_end(&t->service, &path, 1);
 }
 
 static struct history_verdict run_trial(const char *seed, uint32_t span_us)
 {
     struct trial t;
-    pid_t executor;
 
     trial_begin(&t, seed);
     have(&t, PROMISED_ASK, AT_ONCE, span_us / 4);
@@ -121,9 +99,7 @@ static struct history_verdict run_trial(const char *seed, uint32_t span_us)
     have(&t, PROMISED_TAKE_BACK, EACH, 0);
     have(&t, PROMISED_SAY, 0, 0);
     wait_told(&t);
-    executor = service_executor(&t.service);
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(&t.service, executor);
+    service_kill_executor(&t.service);
     wait_for(&t, 2 * span_us);
     have(&t, PROMISED_TAKE_BACK, 0, 0);
     wait_for(&t, span_us);
@@ -137,10 +113,7 @@ static void expect(const char *seed, enum history_wrong wrong)
 
     for (int i = 0; i < TRIALS; i++, span_us *= 2) {
         verdict = run_trial(seed, span_us);
-        print_message("# %s: ", seed);
-        fflush(stdout);
-        history_print(&verdict, stdout);
-        if (verdict.wrong[wrong] > 0)
+        if (seeded_service_found(seed, &verdict, wrong))
             return;
     }
     fail_msg("%s is not found: %s", seed, verdict.first);

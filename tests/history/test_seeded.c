@@ -12,9 +12,8 @@
 
 #include <cmocka.h>
 
-#include "tests/history/history.h"
+#include "tests/history/seeded_service.h"
 #include "tests/history/witness.h"
-#include "tests/system/harness.h"
 
 enum { STREAM_RELAYED = 1, STREAM_REFUSED, STREAM_KILLED };
 enum { N_RELAYED = 20000, N_REFUSED = 2000, N_KILLS = 3 };
@@ -34,12 +33,7 @@ struct trial {
 static void trial_begin(struct trial *t, const char *seed)
 {
     *t = (struct trial){ .history = history_new(), .marker = MARKERS };
-    if (seed)
-        setenv("ODEON_SEED", seed, 1);
-    service_start(&t->service, (const char *const[]){
-                                   SMALL_SERVICE, "--set", "restart-delay-max-ms=1", "--executor",
-                                   TEST_SEEDED, "--plugin", TEST_WITNESS, NULL });
-    unsetenv("ODEON_SEED");
+    seeded_service_start(&t->service, TEST_WITNESS, seed);
     snprintf(t->path, sizeof(t->path), "%s/history", t->service.dir);
     t->client = service_connect(&t->service, "history");
     t->number = message_id(t->client, odeon_message_of(witness_number));
