@@ -3,18 +3,10 @@
  * reason, whatever dies, and nothing once its port is closed. Workers, control thread and clients
  * are this thread. */
 #include "daemon/engine/commit/commit.h"
-#include "daemon/engine/ports/port.h"
-#include "daemon/engine/timers/timer_fire.h"
-#include "daemon/engine/timers/timer_users.h"
-#include "daemon/engine/timers/timers.h"
-#include "engine_client.h"
-#include "timer_fixture.h"
+#include "two_clients.h"
 
-enum { PORT = 3, USER = 1001, OTHER_USER = 1002, TIMERS = TIMER_FIXTURE_TIMERS };
 #define LATER (clock_now_ns() + UINT64_C(3600000000000))
 
-static struct engine_fixture f;
-static struct client client, other;
 static uint16_t word_type, say_type;
 static uint32_t kept_type, plain_type, stop_type;
 static actor_ref actor;
@@ -76,56 +68,12 @@ static void register_types(void)
     register_type("stop", RESTART_STOP, &stop_type);
 }
 
-static void open_port(struct client *c, uint32_t id, uint32_t generation, uint32_t user)
-{
-    client_make(c, id, generation);
-    c->info.user = user;
-    assert_int_equal(engine_port_add(f.engine, &c->info, &c->ref), 0);
-}
-
-static actor_ref spawn(uint32_t type)
-{
-    actor_ref ref = engine_fixture_spawn(&f, type, NULL, 0);
-
-    timer_fixture_run(&f);
-    return ref;
-}
-
 static int setup(void **state)
 {
-    struct engine_config config = timer_fixture_config();
-
     (void)state;
-    config.actors_max = 2 * ODEON_PORTS_MAX;
-    engine_fixture_open(&f, config);
-    register_types();
+    two_clients_begin(register_types);
     actor = spawn(kept_type);
-    open_port(&client, PORT, 1, USER);
-    open_port(&other, PORT + 1, 1, OTHER_USER);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    engine_fixture_close(&f);
-    client_free(&client);
-    client_free(&other);
-    return 0;
-}
-
-static void visit(const struct client *c)
-{
-    uint32_t source = engine_source_of_port(f.engine, c->info.id);
-
-    assert_true(owner_take(&f.engine->sources[source], 0, 0));
-    assert_int_equal(port_run(f.engine->workers[0], c->info.id, true), -1);
-}
-
-static void close_port(struct client *c)
-{
-    assert_int_equal(engine_port_remove(f.engine, c->info.id, c->info.generation), 0);
-    visit(c);
 }
 
 static void fire(uint64_t now_ns)

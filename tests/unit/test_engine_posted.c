@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients post for later (timer_posted.h): it is sent once, at its time, whoever goes before,
  * and counts for its user until then. Workers, control thread and clients are this thread. */
-#include "daemon/engine/ports/port.h"
-#include "daemon/engine/timers/timer_fire.h"
-#include "daemon/engine/timers/timer_users.h"
-#include "daemon/engine/timers/timers.h"
-#include "engine_client.h"
-#include "timer_fixture.h"
+#include "two_clients.h"
 
-enum { PORT = 3, USER = 1001, OTHER_USER = 1002, NOTES = 64, TIMERS = TIMER_FIXTURE_TIMERS };
+enum { NOTES = 64 };
 #define SECOND UINT64_C(1000000000)
 #define HOUR   (3600 * SECOND)
 
@@ -17,8 +12,6 @@ struct note {
     actor_ref sender;
 };
 
-static struct engine_fixture f;
-static struct client client, other;
 static uint16_t number_type;
 static uint32_t type;
 static actor_ref receiver;
@@ -44,35 +37,12 @@ static void register_types(void)
     type = engine_fixture_type(&f, "receiver", 0, NULL, NULL, on, 1);
 }
 
-static void open_port(struct client *c, uint32_t id, uint32_t user)
-{
-    client_make(c, id, 1);
-    c->info.user = user;
-    assert_int_equal(engine_port_add(f.engine, &c->info, &c->ref), 0);
-}
-
 static int setup(void **state)
 {
-    struct engine_config config = timer_fixture_config();
-
     (void)state;
-    config.actors_max = 2 * ODEON_PORTS_MAX;
-    engine_fixture_open(&f, config);
-    register_types();
-    receiver = engine_fixture_spawn(&f, type, NULL, 0);
-    timer_fixture_run(&f);
-    open_port(&client, PORT, USER);
-    open_port(&other, PORT + 1, OTHER_USER);
+    two_clients_begin(register_types);
+    receiver = spawn(type);
     n_notes = 0;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    engine_fixture_close(&f);
-    client_free(&client);
-    client_free(&other);
     return 0;
 }
 
@@ -95,20 +65,6 @@ static void post(struct client *c, actor_ref to, uint64_t when, uint64_t number)
 {
     post_as(c, (struct envelope){ .to = to, .type = number_type, .prefix = PREFIX_AFTER }, when,
             number);
-}
-
-static void visit(const struct client *c)
-{
-    uint32_t source = engine_source_of_port(f.engine, c->info.id);
-
-    assert_true(owner_take(&f.engine->sources[source], 0, 0));
-    assert_int_equal(port_run(f.engine->workers[0], c->info.id, true), -1);
-}
-
-static void close_port(struct client *c)
-{
-    assert_int_equal(engine_port_remove(f.engine, c->info.id, 1), 0);
-    visit(c);
 }
 
 static void expect_refusal(struct client *c, enum envelope_reason reason, uint64_t correlation)
@@ -300,8 +256,8 @@ static void test_bounds_of_a_user(void **state)
     timer_fixture_restart(&f, register_types);
     client_free(&client);
     client_free(&other);
-    open_port(&client, PORT + 2, USER);
-    open_port(&other, PORT + 3, OTHER_USER);
+    open_port(&client, PORT + 2, 1, USER);
+    open_port(&other, PORT + 3, 1, OTHER_USER);
     assert_int_equal(post_many(&client, 1, now + HOUR), 0);
     assert_int_equal(post_many(&other, 1, now + HOUR), 0);
     assert_int_equal(timer_users_get(&f.engine->timers.users, USER).n, TIMERS / 2);
