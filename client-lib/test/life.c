@@ -162,7 +162,7 @@ static void life_look_at_events(struct odeon_test *world)
 
     while (engine_event_next(world->engine, &event))
         if (event.kind == ENGINE_EVENT_PORT_BROKEN)
-            sim_fail("port %u is broken: %u", event.port, event.why);
+            sim_fail("port %u is broken: %u", event.id, event.why);
     engine_timers_look(world->engine);
 }
 

@@ -619,11 +619,13 @@ enum engine_event_kind {
     /* what it posts is turned away, or waits, since there is no memory for more, or since what
      * waits for its user takes too long: not too often */
     ENGINE_EVENT_PORT_OVER,
-    ENGINE_EVENT_TYPE_UNBEGUN /* actors of type `port` could not begin: engine_type_unbegun() */
+    ENGINE_EVENT_TYPE_UNBEGUN /* actors of a type could not begin: engine_type_unbegun() */
 };
 struct engine_event {
     enum engine_event_kind kind;
-    uint32_t port, generation, why; /* why: enum port_broken; over: 1 for time, else 0 */
+    uint32_t id;         /* the port's, or the type's */
+    uint32_t generation; /* the port's */
+    uint32_t why;        /* enum port_broken; over: 1 for time, else 0 */
 };
 int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);

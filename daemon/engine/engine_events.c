@@ -46,7 +46,7 @@ bool engine_event_next(struct engine *e, struct engine_event *ret_event)
         if (ret_event->kind != ENGINE_EVENT_PORT_REMOVED)
             return true;
         /* told when nobody can look at its memory any more */
-        reap_port(e, ret_event->port, ret_event->why);
+        reap_port(e, ret_event->id, ret_event->why);
     }
     (void)reap_collect(e);
     return reap_next(e, ret_event);

@@ -76,11 +76,11 @@ void loud_ports_stop(struct executor *executor)
 void loud_ports_on_loud(struct executor *executor, const struct engine_event *event)
 {
     struct loud_ports *loud = &executor->loud_ports;
-    struct loud_port *port = &loud->ports[event->port];
+    struct loud_port *port = &loud->ports[event->id];
     uint64_t now = uv_hrtime();
     bool again = port->generation == event->generation && now - port->until_ns < CALM_NS;
 
-    if (port->muted || engine_port_mute(executor->engine, event->port, event->generation) < 0)
+    if (port->muted || engine_port_mute(executor->engine, event->id, event->generation) < 0)
         return;
     port->step = !again ? 0 : port->step < LOUD_PORTS_STEP_MOST ? port->step + 1 : port->step;
     port->generation = event->generation;
@@ -89,7 +89,7 @@ void loud_ports_on_loud(struct executor *executor, const struct engine_event *ev
     loud->n_muted++;
     if (!uv_is_active((uv_handle_t *)&loud->timer))
         uv_timer_start(&loud->timer, loud_ports_on_timer, 1, 0);
-    loud_ports_tell(executor, event->port);
+    loud_ports_tell(executor, event->id);
 }
 
 void loud_ports_remove(struct executor *executor, uint32_t index, uint32_t generation)

@@ -226,10 +226,10 @@ void ports_remove(struct executor *executor, uint64_t command, const Odeon__Port
 
 static void ports_on_port_removed(struct executor *executor, const struct engine_event *event)
 {
-    struct executor_removal *removal = ports_removal_find(executor, event->port, event->generation);
+    struct executor_removal *removal = ports_removal_find(executor, event->id, event->generation);
 
-    post_rate_remove(executor, event->port, event->generation);
-    loud_ports_remove(executor, event->port, event->generation);
+    post_rate_remove(executor, event->id, event->generation);
+    loud_ports_remove(executor, event->id, event->generation);
     if (!removal)
         return;
     removal->active = false;
@@ -241,10 +241,10 @@ static void ports_on_port_broken(struct executor *executor, const struct engine_
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__PortFault fault = ODEON__PORT_FAULT__INIT;
 
-    log_warning("port %u has been closed for what its client %s: %s", event->port,
+    log_warning("port %u has been closed for what its client %s: %s", event->id,
                 event->why == PORT_BROKEN_SLOW ? "did not receive" : "wrote",
                 port_broken_name(event->why));
-    fault.port_id = event->port;
+    fault.port_id = event->id;
     fault.generation = event->generation;
     fault.why = event->why;
     report.port_fault = &fault;
@@ -257,13 +257,13 @@ static void ports_on_over(struct executor *executor, const struct engine_event *
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__QuotaHit hit = ODEON__QUOTA_HIT__INIT;
-    uint32_t user = engine_port_user(executor->engine, event->port);
+    uint32_t user = engine_port_user(executor->engine, event->id);
     uint64_t now = uv_hrtime();
 
     if (now - executor->over_told_ns < OVER_TELL_AGAIN_NS)
         return;
     executor->over_told_ns = now;
-    hit.client_id = engine_port_client(executor->engine, event->port);
+    hit.client_id = engine_port_client(executor->engine, event->id);
     hit.quota = (char *)(event->why ? "waiting-ms" : "waiting-bytes");
     hit.held = event->why ? engine_user_waiting_ns(executor->engine, user) / 1000000
                           : engine_user_waiting_bytes(executor->engine, user);

@@ -110,13 +110,13 @@ void post_rate_remove(struct executor *executor, uint32_t index, uint32_t genera
 
 void post_rate_on_spent(struct executor *executor, const struct engine_event *event)
 {
-    struct post_rate_port *port = &executor->post_rate.ports[event->port];
+    struct post_rate_port *port = &executor->post_rate.ports[event->id];
 
     if (!port->bound || port->generation != event->generation || !post_rate_is_set(executor))
         return;
-    post_rate_serve(executor, event->port);
+    post_rate_serve(executor, event->id);
     if (port->waits)
-        post_rate_tell(executor, executor->post_rate.rates.of_port[event->port]->id);
+        post_rate_tell(executor, executor->post_rate.rates.of_port[event->id]->id);
 }
 
 static void post_rate_set_rated(struct executor *executor, bool rated)

@@ -83,13 +83,13 @@ void unbegun_stop(struct executor *executor)
 
 void unbegun_on_event(struct executor *executor, const struct engine_event *event)
 {
-    struct unbegun_type *type = &executor->unbegun.types[event->port];
+    struct unbegun_type *type = &executor->unbegun.types[event->id];
     uint64_t now = uv_hrtime();
 
     if (type->waits)
         return;
     if (type->told_ns == 0 || now - type->told_ns >= UNBEGUN_AGAIN_NS) {
-        unbegun_tell(executor, event->port, now);
+        unbegun_tell(executor, event->id, now);
         return;
     }
     type->waits = true;

@@ -193,7 +193,7 @@ void life_reap(struct life *life)
         atomic_fetch_or(&life->engine->sleepers[id / 64], UINT64_C(1) << id % 64);
     while (engine_event_next(life->engine, &event))
         if (event.kind == ENGINE_EVENT_PORT_REMOVED)
-            ledger->client[event.port].open = 0;
+            ledger->client[event.id].open = 0;
 }
 
 /* Until nobody has anything to do, and nobody was told to look. */

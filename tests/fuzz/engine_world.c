@@ -336,7 +336,7 @@ static void reopen_hostile(void)
     struct engine *e = world.engine;
 
     for (size_t i = 0; i < e->events.n; i++)
-        FUZZ_EXPECT(e->events.list[i].port == WORLD_HOSTILE &&
+        FUZZ_EXPECT(e->events.list[i].id == WORLD_HOSTILE &&
                     e->events.list[i].generation == world.client[WORLD_HOSTILE].info.generation);
     if (e->events.n > 0)
         port_forget(e, WORLD_HOSTILE);

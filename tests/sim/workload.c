@@ -126,25 +126,25 @@ static void clients_come_and_go(void)
         }
     }
     while (engine_event_next(workload.engine, &event)) {
-        struct workload_client *wc = &workload.clients[event.port];
+        struct workload_client *wc = &workload.clients[event.id];
         if (event.kind == ENGINE_EVENT_PORT_OVER && event.why == 1)
             continue; /* its user's time */
         if (event.kind == ENGINE_EVENT_PORT_LOUD) {
-            if (engine_port_mute(workload.engine, event.port, event.generation) == 0)
-                (void)engine_port_listen(workload.engine, event.port, event.generation);
+            if (engine_port_mute(workload.engine, event.id, event.generation) == 0)
+                (void)engine_port_listen(workload.engine, event.id, event.generation);
             continue;
         }
-        if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.port >= workload.n_clients ||
+        if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.id >= workload.n_clients ||
             wc->presence != CLIENT_LEAVING || event.generation != wc->client.info.generation ||
             event.why != PORT_OK)
-            sim_fail("event %d of port %u, generation %u: %u", (int)event.kind, event.port,
+            sim_fail("event %d of port %u, generation %u: %u", (int)event.kind, event.id,
                      event.generation, event.why);
         wc->presence = CLIENT_GONE;
         workload.moved = sim.now;
         if (wc->done)
             continue;
         workload_client_rejoin(wc);
-        workload.asked_to_close[event.port] = false;
+        workload.asked_to_close[event.id] = false;
         port_add(workload.engine, wc);
         clients_enter();
     }

@@ -161,7 +161,7 @@ static inline void expect_removed(struct engine_fixture *f, uint32_t id, uint32_
     *ret_why = 0;
     for (bool removed = false; !removed;) {
         assert_true(engine_fixture_until(client_event_next(f->engine, &event)));
-        assert_int_equal(event.port, id);
+        assert_int_equal(event.id, id);
         assert_int_equal(event.generation, generation);
         if (event.kind == ENGINE_EVENT_PORT_BROKEN)
             *ret_why = event.why;

@@ -255,7 +255,7 @@ static void test_greedy_user(void **state)
     struct engine_event event;
     assert_true(client_event_next(t.f.engine, &event));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_OVER);
-    assert_int_equal(engine_port_client(t.f.engine, event.port), t.c[GREEDY].info.client);
+    assert_int_equal(engine_port_client(t.f.engine, event.id), t.c[GREEDY].info.client);
     run_all(&t);
     assert_true(ran >= taken + POSTED_AT_ONCE);
     assert_int_equal(waiting(&t, GREEDY), 0);
@@ -530,7 +530,7 @@ static void test_slow_user(void **state)
     assert_true(client_event_next(t.f.engine, &event));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_OVER);
     assert_int_equal(event.why, 1);
-    assert_int_equal(engine_port_user(t.f.engine, event.port), 7 + GREEDY);
+    assert_int_equal(engine_port_user(t.f.engine, event.id), 7 + GREEDY);
     run_all(&t);
     assert_int_equal(ran, taken + 1);
     assert_int_equal(waiting_ns(&t, GREEDY), 0);

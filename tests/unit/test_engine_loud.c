@@ -17,7 +17,7 @@ static void ring_until_loud(struct engine_fixture *f, struct client *c)
 
     assert_true(engine_fixture_until(ring_and_look(f, c, &event)));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_LOUD);
-    assert_int_equal(event.port, PORT);
+    assert_int_equal(event.id, PORT);
     assert_int_equal(event.generation, 1);
 }
 

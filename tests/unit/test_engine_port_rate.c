@@ -24,7 +24,7 @@ static void expect_spent(struct engine_fixture *f)
 
     assert_true(engine_fixture_until(client_event_next(f->engine, &event)));
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_SPENT);
-    assert_int_equal(event.port, PORT);
+    assert_int_equal(event.id, PORT);
     assert_int_equal(event.generation, 1);
 }
 

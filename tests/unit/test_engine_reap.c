@@ -111,7 +111,7 @@ static bool port_is_told(struct engine_fixture *f, uint32_t id)
     if (!client_event_next(f->engine, &event))
         return false;
     assert_int_equal(event.kind, ENGINE_EVENT_PORT_REMOVED);
-    assert_int_equal(event.port, id);
+    assert_int_equal(event.id, id);
     assert_int_equal(event.generation, 1);
     assert_int_equal(event.why, PORT_OK);
     assert_int_equal(load_relaxed(&f->engine->ports.table[id].state), PORT_FREE);

@@ -22,19 +22,16 @@ static bool events_is_there(const struct engine *e, const struct engine_event *e
 {
     for (size_t i = 0; i < e->events.n; i++) {
         const struct engine_event *at = &e->events.list[i];
-        if (at->kind == event->kind && at->port == event->port &&
-            at->generation == event->generation)
+        if (at->kind == event->kind && at->id == event->id && at->generation == event->generation)
             return true;
     }
     return false;
 }
 
-void events_push(struct engine *e, enum engine_event_kind kind, uint32_t port, uint32_t generation,
+void events_push(struct engine *e, enum engine_event_kind kind, uint32_t id, uint32_t generation,
                  uint32_t why)
 {
-    struct engine_event event = {
-        .kind = kind, .port = port, .generation = generation, .why = why
-    };
+    struct engine_event event = { .kind = kind, .id = id, .generation = generation, .why = why };
     pthread_mutex_lock(&e->events.mutex);
     if (!events_is_there(e, &event)) {
         engine_check("events.V1", e->events.n < EVENTS_MAX);

@@ -13,7 +13,7 @@
 #include "daemon/engine/core/core.h"
 
 int events_open(struct engine *engine);
-void events_push(struct engine *engine, enum engine_event_kind kind, uint32_t port,
+void events_push(struct engine *engine, enum engine_event_kind kind, uint32_t id,
                  uint32_t generation, uint32_t why);
 /* Has the control thread look, also where nothing is in the list: somebody has come to where it
  * wants him (barrier.h). By any thread. */

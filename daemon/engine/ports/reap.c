@@ -119,7 +119,7 @@ bool reap_next(struct engine *e, struct engine_event *ret_event)
         uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
         e->ports.reaper.gone[word] = bits & (bits - 1);
         *ret_event = (struct engine_event){ .kind = ENGINE_EVENT_PORT_REMOVED,
-                                            .port = id,
+                                            .id = id,
                                             .generation = e->ports.table[id].generation,
                                             .why = e->ports.table[id].ended_why };
         return true;
