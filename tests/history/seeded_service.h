@@ -15,9 +15,9 @@
 #include "tests/history/history.h"
 #include "tests/system/harness.h"
 
-/* `seed` NULL: without a bug. */
-static inline void seeded_service_start(struct service *service, const char *plugin,
-                                        const char *seed)
+/* `executor` is the program with the bugs; `seed` NULL: it runs without one. */
+static inline void seeded_service_start(struct service *service, const char *executor,
+                                        const char *plugin, const char *seed)
 {
     const char *const arguments[] = { SMALL_SERVICE,
                                       "--set",
@@ -25,7 +25,7 @@ static inline void seeded_service_start(struct service *service, const char *plu
                                       "--set",
                                       "durable-bytes=4096",
                                       "--executor",
-                                      TEST_SEEDED,
+                                      executor,
                                       "--plugin",
                                       plugin,
                                       NULL };

@@ -32,7 +32,7 @@ struct trial {
 
 static void trial_begin(struct trial *t, const char *seed)
 {
-    seeded_service_start(&t->service, TEST_GATHERED, seed);
+    seeded_service_start(&t->service, TEST_SEEDED, TEST_GATHERED, seed);
     t->client = service_connect(&t->service, "groups");
     t->do_type = message_id(t->client, odeon_message_of(gathered_do));
     t->question_type = message_id(t->client, odeon_message_of(gathered_question));

@@ -33,7 +33,7 @@ struct trial {
 static void trial_begin(struct trial *t, const char *seed)
 {
     *t = (struct trial){ .timers = 0 };
-    seeded_service_start(&t->service, TEST_PROMISED, seed);
+    seeded_service_start(&t->service, TEST_SEEDED, TEST_PROMISED, seed);
     snprintf(t->path, sizeof(t->path), "%s/history", t->service.dir);
     t->client = service_connect(&t->service, "promises");
     t->what_type = message_id(t->client, odeon_message_of(promised_do));

@@ -33,7 +33,7 @@ struct trial {
 static void trial_begin(struct trial *t, const char *seed)
 {
     *t = (struct trial){ .history = history_new(), .marker = MARKERS };
-    seeded_service_start(&t->service, TEST_WITNESS, seed);
+    seeded_service_start(&t->service, TEST_SEEDED, TEST_WITNESS, seed);
     snprintf(t->path, sizeof(t->path), "%s/history", t->service.dir);
     t->client = service_connect(&t->service, "history");
     t->number = message_id(t->client, odeon_message_of(witness_number));
