@@ -20,11 +20,13 @@
 
 #include <stdint.h>
 
+#include "proto/log_linear.h"
+
 #define HISTOGRAM_BITS       6u  /* 2^6 cells to each power of two */
 #define HISTOGRAM_RANGE_BITS 42u /* values below 2^42 have cells of their own */
 #define HISTOGRAM_SUB        (1u << HISTOGRAM_BITS)
 /* the last one is for all values from 2^42 on */
-#define HISTOGRAM_CELLS ((HISTOGRAM_RANGE_BITS - HISTOGRAM_BITS + 1) * HISTOGRAM_SUB + 1)
+#define HISTOGRAM_CELLS (LOG_LINEAR_CELLS(HISTOGRAM_BITS, HISTOGRAM_RANGE_BITS) + 1)
 #define HISTOGRAM_ALL   1000000u /* a share is in millionths: p99.9 is 999000 */
 
 struct histogram {
@@ -34,23 +36,14 @@ struct histogram {
 
 static inline uint32_t histogram_cell(uint64_t value)
 {
-    if (value < HISTOGRAM_SUB)
-        return (uint32_t)value;
-    if (value >> HISTOGRAM_RANGE_BITS != 0)
-        return HISTOGRAM_CELLS - 1;
-    /* the power of two, less the first one that is cut into cells wider than 1 */
-    uint32_t shift = 63u - (uint32_t)__builtin_clzll(value) - HISTOGRAM_BITS;
-    return (shift << HISTOGRAM_BITS) + (uint32_t)(value >> shift);
+    return value >> HISTOGRAM_RANGE_BITS != 0 ? HISTOGRAM_CELLS - 1
+                                              : log_linear_cell(value, HISTOGRAM_BITS);
 }
 
 /* The largest value that falls into the cell. */
 static inline uint64_t histogram_cell_top(uint32_t cell)
 {
-    if (cell < HISTOGRAM_SUB)
-        return cell;
-    uint32_t shift = (cell >> HISTOGRAM_BITS) - 1;
-    uint64_t first = cell - (shift << HISTOGRAM_BITS);
-    return ((first + 1) << shift) - 1;
+    return log_linear_cell_top(cell, HISTOGRAM_BITS);
 }
 
 static inline void histogram_add(struct histogram *histogram, uint64_t value)
