@@ -151,6 +151,8 @@ struct engine_actor_type_info {
 
 enum { ENGINE_BUILD_ID_MAX = 44, ENGINE_TRACE_MAX = 1024 }; /* of a fault's report */
 
+struct observed_header;
+
 struct engine_config {
     uint32_t n_workers;
     uint32_t queues_per_worker;
@@ -207,8 +209,9 @@ struct engine_config {
      * set aside */
     bool (*is_handler)(void *userdata, const void *pc);
     void *userdata;
-    const void *host;         /* goes into every context, and so does */
-    const void *inline_block; /* ... this one */
+    struct observed_header *observed; /* proto/observed_layout.h; NULL: nothing is observed */
+    const void *host;                 /* goes into every context, and so does */
+    const void *inline_block;         /* ... this one */
     /* Where a fault happened, as text (segment_layout.h); called in the signal handler of the
      * thread that failed, whose stack may be in ruins. `instruction` 0: where the caller is. May be
      * NULL */

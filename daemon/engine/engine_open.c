@@ -22,6 +22,7 @@
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/core/reclaim.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/own_thread_main.h"
 #include "daemon/engine/run/steal.h"
@@ -129,6 +130,8 @@ static int engine_open_rooms(struct engine *e)
     if (r == 0)
         r = overflow_open(e);
     if (r == 0)
+        r = observe_open(e);
+    if (r == 0)
         r = stall_open(e);
     if (r == 0)
         r = timers_open(e);
@@ -217,6 +220,7 @@ struct engine *engine_close(struct engine *e)
     timer_put_off_close(e);
     timers_close(e);
     stall_close(e);
+    observe_close(e);
     overflow_close(e);
     reclaim_close(e);
     budget_close(e);

@@ -19,6 +19,7 @@
 
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
+#include "daemon/common/memfd.h"
 #include "daemon/common/memory_limit.h"
 #include "daemon/executor/address_space.h"
 #include "daemon/executor/backtrace.h"
@@ -30,6 +31,7 @@
 #include "daemon/executor/stalls.h"
 #include "daemon/executor/timers.h"
 #include "daemon/executor/turns.h"
+#include "proto/observed_layout.h"
 
 /* How long a former executor may take to end: its odeond has died, and the kernel is about to end
  * it, too. */
@@ -239,20 +241,45 @@ static int start_explain_open(const struct executor *executor, int r, const char
                        text && *text ? text : strerror(-r));
 }
 
-static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd,
-                      int stats_fd, struct explain *explain)
-{
-    struct engine_config config;
-    const char *text = NULL;
-    uint64_t placed_ns;
-    int r;
+struct start_files {
+    int segment, stats, observed;
+};
 
+/* As far as this executor has ids of workers. NULL: it cannot be had, and nothing is observed. */
+static struct observed_header *start_observed(struct executor *executor, int fd)
+{
+    const uint64_t n_ids = executor->settings.workers_max + executor->settings.detached + 1;
+    struct observed_header *file;
+
+    if (n_ids > ODEON_WORKERS_MAX + 1 || memfd_check(fd, OBSERVED_FILE_SIZE(n_ids)) < 0)
+        return NULL;
+    file = mmap(NULL, OBSERVED_FILE_SIZE(n_ids), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return file == MAP_FAILED ? NULL : file;
+}
+
+static int start_check_protocol(const Odeon__Start *start, struct explain *explain)
+{
     if (start->protocol != ODEON_EXECUTOR_PROTOCOL)
         return explain_set(explain, -EPROTO,
                            "odeond speaks version %u of the protocol between it and its executor, "
                            "this executor (%s) version %d: they are of two builds, install both of "
                            "one; the segment is left as it is",
                            start->protocol, ODEON_VERSION, ODEON_EXECUTOR_PROTOCOL);
+    return 0;
+}
+
+static int start_open(struct executor *executor, const Odeon__Start *start,
+                      const struct start_files *files, struct explain *explain)
+{
+    const int segment_fd = files->segment, stats_fd = files->stats;
+    struct engine_config config;
+    const char *text = NULL;
+    uint64_t placed_ns;
+    int r;
+
+    r = start_check_protocol(start, explain);
+    if (r < 0)
+        return r;
     if (segment_fd < 0 || stats_fd < 0)
         return explain_set(
             explain, -EBADF,
@@ -276,6 +303,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (r < 0)
         return explain_set(explain, r, "no random numbers can be had: %s", strerror(-r));
     config.death_explained = start->death_explained;
+    config.observed = start_observed(executor, files->observed);
     check("executor.X2", start_has_lock(segment_fd));
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     free((void *)config.distances);
@@ -303,7 +331,7 @@ void start_begin(struct executor *executor, uint64_t command, const Odeon__Start
                  struct frame *frame)
 {
     struct explain explain;
-    int segment_fd, stats_fd, r;
+    int segment_fd, stats_fd, observed_fd, r;
 
     if (executor->state != EXECUTOR_WAITING) {
         executor_report_error(executor, command, -EALREADY,
@@ -314,11 +342,15 @@ void start_begin(struct executor *executor, uint64_t command, const Odeon__Start
     executor->start_command = command;
     segment_fd = frame_take_fd(frame, 0);
     stats_fd = frame_take_fd(frame, 1);
-    executor->watch_fd = frame_take_fd(frame, 2);
-    r = start_open(executor, start, segment_fd, stats_fd, &explain);
+    observed_fd = frame_take_fd(frame, 2);
+    executor->watch_fd = frame_take_fd(frame, 3);
+    r = start_open(executor, start, &(struct start_files){ segment_fd, stats_fd, observed_fd },
+                   &explain);
     executor->segment_fd = segment_fd;
     if (stats_fd >= 0)
         close(stats_fd);
+    if (observed_fd >= 0)
+        close(observed_fd);
     if (r < 0) {
         start_fail(executor, r, explain.text);
         return;

@@ -114,8 +114,9 @@ static void boot_send_start(struct seat *seat)
     command.body_case = ODEON__COMMAND__BODY_START;
     command.start = &start;
     seat->boot.start_id = executor_link_send(
-        &seat->executor, &command, (int[]){ seat->segment_fd, seat->stats.fd, seat->boot.watch_fd },
-        seat->boot.watch_fd >= 0 ? 3 : 2);
+        &seat->executor, &command,
+        (int[]){ seat->segment_fd, seat->stats.fd, seat->observed_fd, seat->boot.watch_fd },
+        seat->boot.watch_fd >= 0 ? 4 : 3);
     seat->boot.start_sent = seat->boot.start_id != 0;
     if (seat->boot.start_sent)
         seat_ports_announce(seat);

@@ -10,6 +10,7 @@
 #include "daemon/supervisor/commands_client.h"
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/commands_memory.h"
+#include "daemon/supervisor/commands_observe.h"
 #include "daemon/supervisor/commands_port.h"
 #include "daemon/supervisor/commands_status.h"
 #include "daemon/supervisor/persist.h"
@@ -104,6 +105,7 @@ static const struct {
     { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show, 0 },
     { ODEON__REQUEST__BODY_CLIENT_KICK, command_client_kick, 0 },
     { ODEON__REQUEST__BODY_MEMORY_SHOW, command_memory_show, 0 },
+    { ODEON__REQUEST__BODY_OBSERVE, command_observe, 0 },
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, 1 },
 };
 

@@ -86,7 +86,7 @@ static void commands_memory_add_files(struct memory_parts *parts, const struct s
 {
     const struct persist *persist = seat->service->persist;
     uint64_t clients = 0, executors = 0, plugins = 0,
-             records = file_pages_all(seat->stats.fd) +
+             records = file_pages_all(seat->stats.fd) + file_pages_all(seat->observed_fd) +
                        (persist_is_on(persist) ? file_pages_all(persist->registry.fd) : 0);
 
     for (size_t i = 0; i < ODEON_PORTS_MAX; i++) {

@@ -76,7 +76,7 @@ static int commands_port_try(struct seat *seat, struct client *client,
         return refusal->error;
     client_expect_descriptors(client, 0);
     if (port_admission_judge_descriptors(
-            seat, client, commands_port_descriptors(request->port_open), refusal) < 0)
+            seat, client, "a port", commands_port_descriptors(request->port_open), refusal) < 0)
         return refusal->error;
     port = port_table_allocate(&seat->ports, client->id);
     if (!port)

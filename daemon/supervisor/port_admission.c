@@ -117,25 +117,25 @@ static uint64_t port_admission_descriptors_room(const struct seat *seat,
 }
 
 static int port_admission_refuse_own(const struct seat *seat, const struct client *client,
-                                     unsigned wants, struct port_refusal *refusal)
+                                     const char *what, unsigned wants, struct port_refusal *refusal)
 {
     const struct account *account = account_find(seat->service->accounts, client->uid);
 
     port_refusal_set(refusal, -EDQUOT, false,
                      "%llu of %llu descriptors of user %u lie in answers that its %llu clients "
-                     "have not read (quota-descriptors), %llu of them of this one; a port takes "
+                     "have not read (quota-descriptors), %llu of them of this one; %s takes "
                      "%u: read the answers",
                      (unsigned long long)account->used.amounts[QUOTA_DESCRIPTORS],
                      (unsigned long long)seat->service->config->quotas.limits[QUOTA_DESCRIPTORS],
                      client->uid, (unsigned long long)account->used.amounts[QUOTA_CLIENTS],
-                     (unsigned long long)client->held.amounts[QUOTA_DESCRIPTORS], wants);
+                     (unsigned long long)client->held.amounts[QUOTA_DESCRIPTORS], what, wants);
     snprintf(refusal->blame, sizeof(refusal->blame),
-             "is refused a port: its user's quota-descriptors lie unread");
+             "is refused %s: its user's quota-descriptors lie unread", what);
     return refusal->error;
 }
 
 static int port_admission_refuse_all(const struct seat *seat, const struct client *client,
-                                     unsigned wants, struct port_refusal *refusal)
+                                     const char *what, unsigned wants, struct port_refusal *refusal)
 {
     const struct accounts *accounts = seat->service->accounts;
     const struct account *account = account_find(accounts, client->uid);
@@ -143,17 +143,18 @@ static int port_admission_refuse_all(const struct seat *seat, const struct clien
     port_refusal_set(refusal, -ENFILE, false,
                      "%llu of %llu descriptors of all users lie in answers that nobody has read "
                      "(half of LimitNOFILE=), %llu of them of user %u, which may have half of "
-                     "what others leave; a port takes %u: read the answers",
+                     "what others leave; %s takes %u: read the answers",
                      (unsigned long long)accounts_count_descriptors(accounts),
                      (unsigned long long)accounts->descriptors_max,
                      (unsigned long long)account->used.amounts[QUOTA_DESCRIPTORS], client->uid,
-                     wants);
+                     what, wants);
     snprintf(refusal->blame, sizeof(refusal->blame),
-             "is refused a port: too many descriptors of all users lie unread");
+             "is refused %s: too many descriptors of all users lie unread", what);
     return refusal->error;
 }
 
-int port_admission_judge_descriptors(struct seat *seat, const struct client *client, unsigned wants,
+int port_admission_judge_descriptors(struct seat *seat, const struct client *client,
+                                     const char *what, unsigned wants,
                                      struct port_refusal *ret_refusal)
 {
     struct account *account = account_find(seat->service->accounts, client->uid);
@@ -164,6 +165,6 @@ int port_admission_judge_descriptors(struct seat *seat, const struct client *cli
     clients_count_descriptors(client->clients, account);
     if (port_admission_descriptors_room(seat, client, &own) >= wants)
         return 0;
-    return own ? port_admission_refuse_own(seat, client, wants, ret_refusal)
-               : port_admission_refuse_all(seat, client, wants, ret_refusal);
+    return own ? port_admission_refuse_own(seat, client, what, wants, ret_refusal)
+               : port_admission_refuse_all(seat, client, what, wants, ret_refusal);
 }

@@ -35,6 +35,7 @@ int port_refusal_set(struct port_refusal *refusal, int error, bool may_pass, con
 int port_admission_judge(struct seat *seat, const struct client *client, uint64_t ring_bytes,
                          struct holding *ret_want, struct port_refusal *ret_refusal);
 /* Nothing is opened for who does not read: what its clients have asked for, and left (client.K10,
- * account.Q5). `wants` descriptors come with the answer. */
-int port_admission_judge_descriptors(struct seat *seat, const struct client *client, unsigned wants,
+ * account.Q5). `wants` descriptors come with the answer, for `what`. */
+int port_admission_judge_descriptors(struct seat *seat, const struct client *client,
+                                     const char *what, unsigned wants,
                                      struct port_refusal *ret_refusal);

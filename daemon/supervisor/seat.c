@@ -11,7 +11,7 @@ void seat_init(struct seat *seat, const struct service *service, const struct se
                void *userdata)
 {
     *seat = (struct seat){ .service = service, .ops = ops, .userdata = userdata };
-    seat->segment_fd = seat->stats.fd = -1;
+    seat->segment_fd = seat->observed_fd = seat->stats.fd = -1;
     port_table_init(&seat->ports);
 }
 
@@ -21,6 +21,8 @@ void seat_fini(struct seat *seat)
     plugin_store_fini(&seat->plugins);
     if (seat->segment_fd >= 0)
         close(seat->segment_fd);
+    if (seat->observed_fd >= 0)
+        close(seat->observed_fd);
     stats_file_fini(&seat->stats);
     setting_list_fini(&seat->settings);
 }

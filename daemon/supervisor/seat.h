@@ -95,7 +95,7 @@ struct seat {
     /* what the next executor is started with: the configuration's, and what was changed since */
     struct setting_list settings;
     struct stats_file stats;
-    int segment_fd;
+    int segment_fd, observed_fd;
     struct executor_link executor;
     struct seat_boot boot;
     struct seat_watchdog watchdog;

@@ -8,6 +8,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/observed_file.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/seat.h"
@@ -45,11 +46,22 @@ static int seat_make_stats(struct seat *seat)
     return r;
 }
 
+static int seat_make_observed(struct seat *seat)
+{
+    seat->observed_fd = observed_file_make();
+    if (seat->observed_fd < 0)
+        log_error("memory for what actors do: %s", strerror(-seat->observed_fd));
+    return seat->observed_fd < 0 ? seat->observed_fd : 0;
+}
+
 int seat_make_memory(struct seat *seat, bool only_check)
 {
     int r = seat_make_segment(seat, only_check);
 
-    return r < 0 || only_check ? r : seat_make_stats(seat);
+    if (r < 0 || only_check)
+        return r;
+    r = seat_make_stats(seat);
+    return r < 0 ? r : seat_make_observed(seat);
 }
 
 /* After a crash a former service has left all that there are. */

@@ -21,6 +21,7 @@
 
 #include <odeon/codec.h>
 #include <odeon/names.h>
+#include <odeon/observe.h>
 
 #include "client-lib/src/connect.h"
 #include "tests/system/harness.h"
@@ -32,6 +33,7 @@ enum { RING_BYTES = 1 << 16, CALLS_MAX = 256 };
 static struct service service;
 static struct odeon_client *other, *spare;
 static struct odeon_stats *figures;
+static struct odeon_observer *observer;
 
 /* ---- what asks odeond alone */
 
@@ -352,6 +354,32 @@ static int look_at_figures(void)
     return r;
 }
 
+/* The file was handed out before: nothing is asked. */
+static int look_at_actors(void)
+{
+    struct odeon_list *lists[3] = { NULL };
+    int r = odeon_observe_look(observer, NULL);
+
+    if (r == 0)
+        r = odeon_observe_types(observer, 0, &lists[0]);
+    if (r == 0)
+        r = odeon_observe_actors(observer, ODEON_BY_RUN, &lists[1]);
+    if (r == 0)
+        r = odeon_observe_flows(observer, &lists[2]);
+    for (size_t i = 0; i < 3; i++)
+        odeon_list_free(lists[i]);
+    return r;
+}
+
+static int observe_again(void)
+{
+    struct odeon_observer *second = NULL;
+    int r = odeon_observe_open(late.client, &second);
+
+    odeon_observe_close(second);
+    return r;
+}
+
 /* ---- the table */
 
 enum { FULL = -EAGAIN, LATE = -ETIMEDOUT };
@@ -452,6 +480,12 @@ static const struct row {
     { "odeon_stats_kind", look_at_figures, 0, 0 },
     { "odeon_stats_value", look_at_figures, 0, 0 },
     { "odeon_stats_cpu", look_at_figures, 0, 0 },
+    { "odeon_observe_open", observe_again, LATE, 0 },
+    { "odeon_observe_close", observe_again, LATE, 0 },
+    { "odeon_observe_look", look_at_actors, 0, 0 },
+    { "odeon_observe_types", look_at_actors, 0, 0 },
+    { "odeon_observe_actors", look_at_actors, 0, 0 },
+    { "odeon_observe_flows", look_at_actors, 0, 0 },
     { "odeon_layout_parse", late_write_and_read, 0, 0 },
     { "odeon_layout_free", late_write_and_read, 0, 0 },
     { "odeon_layout_check", late_write_and_read, 0, 0 },
@@ -527,6 +561,7 @@ static void begin(void)
     late.number_type = message_id(late.client, odeon_message_of(probe_number));
     late.ask_type = message_id(late.client, odeon_message_of(probe_ask));
     assert_int_equal(odeon_stats_open(service.stats, &figures), 0);
+    assert_int_equal(odeon_observe_open(late.client, &observer), 0);
 }
 
 /* A call that is to be late has little time, every other one as much as it needs. */
@@ -577,6 +612,7 @@ static void end(void)
     assert_int_equal(odeon_actor_spawn(late.client, "probe_echo", NULL, NULL, 0, &echo), 0);
     assert_true(wait_until(odeon_port_check(late.port) == 0 && ports_of_client() == 2));
     figures = odeon_stats_close(figures);
+    observer = odeon_observe_close(observer);
     odeon_client_disconnect(late.client);
     odeon_client_disconnect(other);
     assert_int_equal(service_stop(&service, SIGTERM), 0);

@@ -5,6 +5,7 @@ if(NOT TARGET PkgConfig::CMOCKA)
 endif()
 
 foreach(name ring ring_distrust post_with release arm port_threads call connection stats codec texts
+    observe_file
     fields helper)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
     target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch

@@ -20,6 +20,7 @@ result() { # STATUS NAME
 
 # Functions marked ODEON_API, however the lines are broken.
 cat "$include/odeon/client.h" "$include/odeon/admin.h" "$include/odeon/stats.h" \
+    "$include/odeon/observe.h" \
     "$include/odeon/codec.h" "$include/odeon/names.h" "$include/odeon/helper.h" | grep -v '^#' |
     tr '\n' ' ' |
     grep -o 'ODEON_API [^(;]*(' | sed 's/($//; s/.*[ *]//' | sort -u >"$scratch/declared"
@@ -42,7 +43,7 @@ result $? "no call of its own goes by way of the program"
 objdump -p "$library" | grep -q 'SONAME *libodeon\.so\.0$'
 result $? "the soname is libodeon.so.0"
 
-for header in client admin stats codec message names version helper plugin; do
+for header in client admin stats observe codec message names version helper plugin; do
     printf '#include <odeon/%s.h>\nextern int nothing_else;\n' "$header" >"$scratch/alone.c"
     # a plugin's macros are for GNU C; the plain layer is what every compiler must take
     flags="-std=c11 -pedantic-errors -Wall -Wextra -Werror"
@@ -58,7 +59,7 @@ done
 
 # One manner: odeon_<noun>_<verb>; odeon_strerror() is called as what everybody knows.
 nouns='actor|client|dead_letter|error|executor|group|helper|layout|list|memory|message|monitor'
-nouns="$nouns|outcome|payload|plugin|port|queue|reason|ref|result|service|stats|text|timer|type"
+nouns="$nouns|observe|outcome|payload|plugin|port|queue|reason|ref|result|service|stats|text|timer|type"
 grep -vE "^odeon_(($nouns)_[a-z_]+|strerror)\$" "$scratch/declared" >&2
 [ $? -eq 1 ]
 result $? "every name begins with its noun"

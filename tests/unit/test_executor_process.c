@@ -543,7 +543,7 @@ static void test_other_versions(void **state)
         assert_int_equal(report->error, -EPROTO);
         assert_int_equal(report->protocol, ODEON_EXECUTOR_PROTOCOL);
         assert_text_has(report->text,
-                        other ? "odeond speaks version 3" : "odeond speaks version 0");
+                        other ? "odeond speaks version 4" : "odeond speaks version 0");
         assert_text_has(report->text, "the segment is left as it is");
         status = wait_for_end();
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);

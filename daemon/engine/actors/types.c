@@ -14,6 +14,7 @@
 #include "daemon/engine/actors/live.h"
 #include "daemon/engine/actors/phases.h"
 #include "daemon/engine/core/core.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/overflow.h"
 #include "proto/fields_same.h"
@@ -215,6 +216,7 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     phases_publish(e, type, true); /* before the first one, which is looked at first */
     if (info->restart == RESTART_STOP && !e->started)
         types_end_left_over(e, id);
+    observe_name_type(e, id, info->name, info->plugin);
     store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */
     store_release(&e->types.spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;

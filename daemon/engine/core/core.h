@@ -31,6 +31,7 @@
 #include "daemon/engine/parts/letters.h"
 #include "daemon/engine/parts/mailbox.h"
 #include "daemon/engine/parts/memory.h"
+#include "daemon/engine/parts/observe.h"
 #include "daemon/engine/parts/outbox.h"
 #include "daemon/engine/parts/overflow.h"
 #include "daemon/engine/parts/own_thread.h"
@@ -86,6 +87,7 @@ struct worker {
     struct loop loop;
     struct rota rota;
     struct pace pace;
+    struct observer observer;
     struct search search;
     struct doorbells doorbells;
     struct hold hold;
@@ -146,6 +148,7 @@ struct engine {
     struct letter_marks letter_marks;
     struct reconfiguration reconfiguration;
     struct timers timers;
+    struct observation observation;
 };
 static_assert(offsetof(struct engine, stopping) + 4 - offsetof(struct engine, steal) <= 64,
               "what workers look at all the time is one cache line");

@@ -13,6 +13,7 @@ struct batch {
     uint64_t tail, wrap; /* of the batch (segment_layout.h) */
     uint64_t tail_limit; /* tail appends must stay below; 0: closed (place.U3) */
     uint64_t ring;       /* of the queue; 0: closed */
+    uint64_t probe;      /* the loop stops here, for a sample (observe/marks.h); MARKS_NONE */
     uint32_t source;     /* id + 1 of the attached source, as in the commit record */
     uint32_t queue;      /* message queue whose batch runs, NO_QUEUE: none */
 };

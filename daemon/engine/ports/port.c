@@ -16,6 +16,7 @@
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/core/rota.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/ports/drain.h"
 #include "daemon/engine/ports/port_later.h"
 #include "daemon/engine/ports/port_rate.h"
@@ -280,6 +281,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
     stat_add(w, STAT_messages_sent, 1);
     stat_add(w, STAT_gulps, 1);
     stat_add(w, STAT_direct_gulps, 1);
+    observe_mark_direct(w, destination, active ^ 1);
     return destination;
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/core/rota.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
@@ -34,6 +35,7 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
         store_relaxed(&queue->ring, w->batch.ring);
     }
     w->batch.tail_limit = w->batch.wrap ? w->batch.cursor : w->batch.ring;
+    observe_attach(w, id, active ^ 1);
     if (gulped && !e->sources[mailbox].tail_free) /* a line that appenders read */
         e->sources[mailbox].tail_free = true;
     if (!e->sources[mailbox].tail_free && load_relaxed(&queue->len[active]) > 0)
@@ -64,6 +66,7 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
         /* [TAIL_FORGOT] */
         w->engine->sources[w->batch.queue].tail_free = false;
     POINT(release, w);
+    observe_detach(w, done);
     if (done)
         queue_release_batch(queue);
     else

@@ -2,6 +2,7 @@
 #include "daemon/engine/run/pace.h"
 
 #include "daemon/engine/core/rota.h"
+#include "daemon/engine/observe/observe.h"
 
 static uint32_t pace_least(uint32_t a, uint32_t b)
 {
@@ -33,6 +34,7 @@ uint32_t pace_begin(struct worker *w)
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     w->pace.over = false;
     store_relaxed(&w->pace.called, 0);
+    observe_look(w, now);
     return w->is_detached ? 1 : pace_least(w->pace.every, PACE_FIRST_MOST);
 }
 
@@ -117,6 +119,9 @@ uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due)
     uint64_t now = ticks_now(), took = now - load_relaxed(&w->pace.looked);
     store_relaxed(&w->pace.looked, now);
     store_relaxed(&w->pace.called, 0);
+    if (unlikely(w->observer.aimed))
+        observe_hit(w, now);
+    observe_look(w, now);
     pace_slice(w, now);
     /* a clock that stands still says nothing: then each look is one too late */
     *ret_due = w->is_detached || took == 0 || (int64_t)(now - w->pace.due) >= 0;
@@ -156,10 +161,12 @@ struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
 }
 
 /* pace.T2 */
-uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, uint64_t began)
+uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, actor_ref to,
+                    uint64_t began)
 {
     uint64_t now = ticks_now();
     pace_sample(type, index, now - began);
+    observe_timed(w, type->id, to, ticks_to_ns(now - began));
     store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     pace_slice(w, now);

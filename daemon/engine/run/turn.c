@@ -4,6 +4,7 @@
 #include "daemon/engine/actors/brief.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/run/begin.h"
 #include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/special.h"
@@ -12,6 +13,11 @@
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/signal/help.h"
 #include "daemon/engine/timers/timers.h"
+
+static inline uint64_t turn_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 static void turn_publish_counts(struct worker *w)
 {
@@ -98,15 +104,22 @@ struct turn_loop {
     uint64_t end;  /* here the limit is reached */
     uint64_t look; /* here the clock is looked at (pace.h); it was at `looked` */
     uint64_t looked;
-    uint64_t stop;  /* the nearer one of `end` and `look` */
-    uint64_t bound; /* where the batch, or its first piece, ended when that was last looked at */
+    uint64_t stop; /* the nearer one of `end` and `look` */
+    /* where the batch, its first piece, or what is before the next sample, ended when that was last
+     * looked at */
+    uint64_t bound;
 };
+
+static void turn_loop_look_at(struct turn_loop *loop, uint64_t low)
+{
+    loop->look = low;
+    loop->stop = (int64_t)(loop->look - loop->end) < 0 ? loop->look : loop->end;
+}
 
 static void turn_loop_look_after(struct turn_loop *loop, uint32_t messages)
 {
     loop->looked = loop->low;
-    loop->look = loop->low + messages;
-    loop->stop = (int64_t)(loop->look - loop->end) < 0 ? loop->look : loop->end;
+    turn_loop_look_at(loop, loop->low + messages);
 }
 
 /* Commits that were not a message's own move the limit. */
@@ -150,6 +163,13 @@ static __attribute__((noinline)) void turn_loop_pace(struct turn_loop *loop, str
     turn_loop_look_after(loop, next);
 }
 
+static __attribute__((noinline)) void turn_loop_aim(struct turn_loop *loop, struct worker *w)
+{
+    uint64_t n = observe_aim(w, loop->low);
+    if (n > 0 && loop->low + n < loop->look)
+        turn_loop_look_at(loop, loop->low + n);
+}
+
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
 static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
 {
@@ -162,12 +182,16 @@ static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
         place_unwrap(w);
         turn_loop_resume(loop, w, 0);
     }
-    loop->bound = w->batch.wrap ? w->batch.wrap : w->batch.tail;
+    uint64_t bound = w->batch.wrap ? w->batch.wrap : w->batch.tail;
     if (unlikely(load_relaxed(w->turn.gives_way))) /* urgent.G3 */
         return false;
     w->turn.gives_way = w->turn.gives_way_to;
-    return w->batch.cursor != loop->bound && loop->low != loop->end && !w->pace.over &&
-           !worker_wants_halt(w);
+    if (w->batch.cursor == bound || loop->low == loop->end || w->pace.over || worker_wants_halt(w))
+        return false;
+    if (unlikely(observe_wants_aim(w, loop->low)))
+        turn_loop_aim(loop, w);
+    loop->bound = turn_least(bound, w->batch.probe);
+    return true;
 }
 
 /* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
@@ -302,9 +326,10 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
     turn_loop_publish(loop, w);
     if (w->outbox.length > 0)
         turn_loop_flush(loop, w);
+    actor_ref to = envelope->to;
     uint64_t began = ticks_now();
     turn_loop_special(loop, w, actor, begun, 0);
-    uint32_t next = pace_learn(w, type, index, began);
+    uint32_t next = pace_learn(w, type, index, to, began);
     turn_loop_publish(loop, w);
     if (w->outbox.length > 0)
         turn_loop_flush(loop, w);
@@ -350,7 +375,7 @@ turn_loop_goes_on(struct turn_loop *loop, const struct worker *w, uint64_t curso
 {
     if (cursor == loop->bound)
         /* which appends have moved, unless the batch ends here, or goes on at the beginning */
-        loop->bound = w->batch.tail;
+        loop->bound = turn_least(w->batch.tail, w->batch.probe);
     return likely(cursor < loop->bound && loop->low != loop->stop);
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/core/rota.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/ports/port_poll.h"
 #include "daemon/engine/ports/port_steal.h"
@@ -63,7 +64,9 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->turn.slots = e->segment.actors;
     w->durable = &e->segment.workers[id];
     w->slot = segment_commit_valid(w->durable);
-    w->batch.queue = NO_QUEUE;
+    w->batch.queue = w->observer.destination = NO_QUEUE;
+    w->batch.probe = MARKS_NONE;
+    w->observer.tail.plan = OBSERVE_NEVER;
     w->loop.ran = -1;
     w->loop.polled = POLLED_NONE;
     w->ctx.host = e->config.host;

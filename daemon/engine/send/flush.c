@@ -9,6 +9,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/budget.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/signal/urgent.h"
@@ -106,8 +107,11 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     uint64_t length = load_relaxed(&queue->len[active]);
     bool first = length == 0;
     POINT(flush_locked, w, step, group, queue, active, length);
-    length = flush_group_copy(w, group, segment_window(&e->segment, destination, active), length,
-                              e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
+    uint64_t end = flush_group_copy(w, group, segment_window(&e->segment, destination, active),
+                                    length, e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
+    if (unlikely(destination == w->observer.destination))
+        observe_mark_flushed(w, group, active, length);
+    length = end;
     POINT(flush_copied, queue, active, length);
     flush_account(w, &e->windows[2 * destination + active], group, length);
     journal_arm(w, step, destination, length);
@@ -203,10 +207,12 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
 
 void flush_from(struct worker *w, uint32_t first)
 {
-    stat_add(w, STAT_flushed_messages, w->outbox.n_logged - w->outbox.n_flushed);
+    uint64_t n = w->outbox.n_logged - w->outbox.n_flushed;
+    stat_add(w, STAT_flushed_messages, n);
     w->outbox.n_flushed = w->outbox.n_logged;
     w->flush.longest = w->outbox.length > w->flush.longest ? w->outbox.length : w->flush.longest;
     outbox_group(w, w->outbox.length);
+    observe_flush(w, n);
     const struct segment *segment = &w->engine->segment;
     for (uint32_t step = first; step <= w->flush.n_groups; step++) {
         const struct outbox_group *group = &w->flush.groups[step - 1];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/send/place.h"
 
+#include "daemon/engine/observe/observe.h"
+
 void place_newborn_settle(struct worker *w)
 {
     bool spared = place_newborn_is_sent_to(w);
@@ -35,6 +37,7 @@ bool place_make_tail_room(struct worker *w, uint64_t size)
 
 void place_unwrap(struct worker *w)
 {
+    observe_unwrap(w);
     w->batch.cursor = 0;
     w->batch.wrap = 0;
     w->batch.tail_limit = w->batch.ring;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/stuck/set_aside.h"
+#include "daemon/engine/observe/observe.h"
 
 #include <errno.h>
 #include <string.h>
@@ -129,6 +130,8 @@ static void set_aside_exchange(struct engine *e, struct worker *w, const struct 
     w->batch.wrap = 0;
     commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
     POINT(aside);
+    observe_detach(w, false);
+    observe_forget(e, stuck->queue_id, in_queue);
     reclaim_exchange(&e->windows[2 * stuck->queue_id + in_queue],
                      &e->windows[2 * stuck->aside_id + in_aside]);
 }

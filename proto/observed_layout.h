@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What actors are doing, by type, by actor and by flow: a memory file beside the statistics
+ * segment, which names what the latter only sums up, and is therefore handed out to those who may
+ * observe. The executor's workers write it with plain relaxed stores from samples
+ * (docs/observing.md), readers read it with pread() (a mapping would fill its holes).
+ *
+ *   struct observed_header        sizes, names of the actor types
+ *   struct observed_worker[n]     one a worker id: its window of actors and flows, its types
+ *
+ * observed_layout.V1  A worker's part has one writer, the worker whose id it is: a reader takes no
+ *     lock and stalls nobody.
+ * observed_layout.V2  Counters of types only grow as long as the file lives, over restarts of the
+ *     executor; a file is odeond's for its life.
+ * observed_layout.V3  A window is read whole or not at all: `turns` is odd while it is written, and
+ *     has changed when it has been written meanwhile.
+ * observed_layout.V4  `magic` is stored last when the file is made, and a type's name before its
+ *     number counts among n_types.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bounds.h"
+#include "log_linear.h"
+
+#define OBSERVED_MAGIC   UINT64_C(0x6f64656f6e6f6273) /* "odeonobs" */
+#define OBSERVED_VERSION 1
+
+/* Times have eight cells to a power of two, from 32 ns to 18 minutes; longer ones share the last
+ * cell. */
+enum {
+    OBSERVED_UNIT_SHIFT = 5,
+    OBSERVED_BITS = 3,
+    OBSERVED_RANGE = 35,
+    OBSERVED_CELLS = LOG_LINEAR_CELLS(OBSERVED_BITS, OBSERVED_RANGE),
+};
+
+static inline uint32_t observed_cell(uint64_t ns)
+{
+    uint64_t units = ns >> OBSERVED_UNIT_SHIFT;
+    return units >> OBSERVED_RANGE ? OBSERVED_CELLS - 1 : log_linear_cell(units, OBSERVED_BITS);
+}
+/* The largest time that falls into the cell, in ns. */
+static inline uint64_t observed_cell_top(uint32_t cell)
+{
+    return ((log_linear_cell_top(cell, OBSERVED_BITS) + 1) << OBSERVED_UNIT_SHIFT) - 1;
+}
+
+/* What a type's messages have come to, as one worker has seen it. A sample stands for all messages
+ * since the one before: figures are estimates but for what was timed by itself. */
+struct observed_type {
+    _Atomic uint64_t messages, run_ns;
+    _Atomic uint64_t sends;   /* by its behaviours */
+    _Atomic uint64_t waited;  /* messages whose waiting has been taken into account, */
+    _Atomic uint64_t wait_ns; /* ... and how long they have waited */
+    _Atomic uint64_t timed;   /* of `messages`, those that were timed one by one: exact */
+    _Atomic uint64_t samples; /* that the others were estimated from */
+    _Atomic uint64_t sampled; /* ... and the waiting */
+    _Atomic uint64_t run[OBSERVED_CELLS], wait[OBSERVED_CELLS]; /* messages, by their times */
+};
+
+/* What is most in a window, by space-saving: whoever has more than `error` is among them. */
+enum observed_by { OBSERVED_BY_RUN, OBSERVED_BY_MESSAGES, OBSERVED_BY_WAIT, OBSERVED_BY_N };
+enum { OBSERVED_ACTORS = 32, OBSERVED_FLOWS = 64 };
+
+struct observed_actor {
+    _Atomic uint64_t ref;   /* 0: empty */
+    _Atomic uint64_t value; /* ns, or messages; at most so much */
+    _Atomic uint64_t error; /* ... of which so much may be others' */
+    _Atomic uint64_t type;
+};
+
+/* Who sends to whom: `from` is an actor type's number, OBSERVED_PORT and a port's, or 0, nobody;
+ * `to` a type's. */
+#define OBSERVED_PORT UINT64_C(0x8000)
+struct observed_flow {
+    _Atomic uint64_t key; /* from << 16 | to; 0: empty, for `to` is never 0 */
+    _Atomic uint64_t messages, error;
+};
+
+struct observed_window {
+    _Atomic uint64_t turns;             /* observed_layout.V3 */
+    _Atomic uint64_t begin_ns, last_ns; /* CLOCK_MONOTONIC; 0: empty */
+    struct observed_actor actors[OBSERVED_BY_N][OBSERVED_ACTORS];
+    struct observed_flow flows[OBSERVED_FLOWS];
+};
+
+struct observed_worker {
+    alignas(4096) struct observed_window window[2]; /* the present one, and the one before */
+    _Atomic uint64_t present;                       /* index of the present one */
+    alignas(4096) struct observed_type types[ODEON_ACTOR_TYPES_MAX];
+};
+
+struct observed_name {
+    char type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
+};
+
+struct observed_header {
+    _Atomic uint64_t magic;
+    uint32_t version, header_size, worker_size, type_size, workers_offset, types_offset, n_workers;
+    uint32_t types_max;
+    _Atomic uint32_t n_types; /* 1 more than the largest number of a type */
+    struct observed_name names[ODEON_ACTOR_TYPES_MAX];
+};
+
+#define OBSERVED_WORKERS_OFFSET                                                                    \
+    ((uint32_t)((sizeof(struct observed_header) + 4095) & ~(size_t)4095))
+#define OBSERVED_FILE_SIZE(n_workers)                                                              \
+    (OBSERVED_WORKERS_OFFSET + (uint64_t)(n_workers) * sizeof(struct observed_worker))

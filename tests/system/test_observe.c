@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What actors do, as the library reads it of a service that runs: which actor is hot, who sends to
+ * whom, how long messages run and wait, held against what this program has posted; who may look. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <odeon/observe.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+#include "tests/system/user.h"
+
+enum {
+    LEDGERS = 20,
+    WORKS = 100,
+    WORK_NS = 1000000, /* one of the hot actor's; the others' take none */
+    PAUSE_US = 300,    /* between two posts: each is taken from the ring by itself, or nearly */
+};
+
+static struct service service;
+static struct odeon_client *root;
+static struct odeon_port *port;
+static odeon_ref ledgers[LEDGERS];
+static uint32_t work_type;
+
+static void begin(const char *const *arguments)
+{
+    service_start_for_users(&service, arguments);
+    root = service_connect(&service, "root");
+    port = port_open_or_fail(root, 1 << 20, 1 << 20, false);
+    work_type = message_id(root, odeon_message_of(probe_work));
+    for (unsigned i = 0; i < LEDGERS; i++)
+        ledgers[i] = spawn(root, "probe_ledger", NULL, NULL, 0);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    odeon_port_close(port);
+    odeon_client_disconnect(root);
+    port = NULL;
+    root = NULL;
+    if (service.pid > 0)
+        (void)service_stop(&service, SIGKILL);
+    service_end(&service);
+    return 0;
+}
+
+static void work(odeon_ref ref, uint64_t ns)
+{
+    const struct probe_work message = { .ns = ns };
+
+    assert_int_equal(
+        odeon_port_post_wait(port, ref, work_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
+        0);
+}
+
+/* All that has been posted has been run. */
+static void settle(void)
+{
+    for (unsigned i = 0; i < LEDGERS; i++) {
+        struct odeon_delivery answer;
+        uint32_t ask = message_id(root, odeon_message_of(probe_ask));
+
+        assert_int_equal(
+            odeon_port_call(port, ledgers[i], ask, NULL, 0, SECONDS(PATIENCE_S), &answer),
+            ODEON_CALL_REPLY);
+    }
+}
+
+/* Of one type since odeond's start; all zeros: it has none. */
+static struct odeon_type_figures figures_of(struct odeon_observer *observer, const char *type)
+{
+    struct odeon_type_figures figures = { 0 };
+    struct odeon_list *list = NULL;
+
+    assert_int_equal(odeon_observe_look(observer, NULL), 0);
+    assert_int_equal(odeon_observe_types(observer, 1, &list), 0);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct odeon_type_figures *row = (const struct odeon_type_figures *)list->rows + i;
+
+        if (strcmp(row->type, type) == 0)
+            figures = *row;
+    }
+    figures.type = figures.plugin = NULL;
+    odeon_list_free(list);
+    return figures;
+}
+
+static odeon_ref hottest(struct odeon_observer *observer, enum odeon_observe_by by)
+{
+    struct odeon_list *list = NULL;
+    odeon_ref ref = ODEON_NOBODY;
+
+    assert_int_equal(odeon_observe_look(observer, NULL), 0);
+    assert_int_equal(odeon_observe_actors(observer, by, &list), 0);
+    if (list->n)
+        ref = ((const struct odeon_actor_figures *)list->rows)->ref;
+    odeon_list_free(list);
+    return ref;
+}
+
+static bool flow_is_there(struct odeon_observer *observer, const char *from, const char *to)
+{
+    struct odeon_list *list = NULL;
+    bool is = false;
+
+    assert_int_equal(odeon_observe_look(observer, NULL), 0);
+    assert_int_equal(odeon_observe_flows(observer, &list), 0);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct odeon_flow_figures *row = (const struct odeon_flow_figures *)list->rows + i;
+
+        is = is || (strcmp(row->from, from) == 0 && strcmp(row->to, to) == 0 && row->most > 0);
+    }
+    odeon_list_free(list);
+    return is;
+}
+
+static void test_the_hot_actor_is_named(void **state)
+{
+    struct odeon_observer *observer = NULL;
+    odeon_ref hot;
+
+    (void)state;
+    begin((const char *const[]){ NULL });
+    hot = ledgers[LEDGERS / 2];
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    for (unsigned i = 0; i < WORKS; i++) {
+        work(hot, WORK_NS);
+        for (unsigned k = 0; k < 3; k++)
+            work(ledgers[(i + k) % LEDGERS], 0);
+        usleep(PAUSE_US);
+    }
+    /* of the last seconds: while it is so, and not long after */
+    assert_true(hottest(observer, ODEON_BY_RUN) == hot);
+    settle();
+    struct odeon_type_figures ledger = figures_of(observer, "probe_ledger");
+    assert_true(ledger.run_ns >= (uint64_t)WORKS * WORK_NS);
+    assert_true(ledger.run_most_ns >= WORK_NS);
+    /* the hot one's are timed one by one, unless the processor was taken away the others not */
+    assert_true(ledger.timed >= WORKS && ledger.messages >= ledger.timed);
+    assert_true(flow_is_there(observer, "port", "probe_ledger"));
+    odeon_observe_close(observer);
+}
+
+/* A millisecond each, and less between two posts: the later ones wait for those before. */
+static void test_waiting_is_told(void **state)
+{
+    struct odeon_observer *observer = NULL;
+    uint64_t all_ns = (uint64_t)WORKS * WORK_NS, posted_ns = UINT64_C(1000) * WORKS * PAUSE_US;
+
+    (void)state;
+    begin((const char *const[]){ NULL });
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    for (unsigned i = 0; i < WORKS; i++) {
+        work(ledgers[0], WORK_NS);
+        usleep(PAUSE_US);
+    }
+    settle();
+    struct odeon_type_figures ledger = figures_of(observer, "probe_ledger");
+    assert_true(ledger.waited >= WORKS);
+    /* in a flood that came as fast as it was meant to, the last one waits for the difference; half
+     * of it, since posts may be late */
+    if (ledger.wait_most_ns < (all_ns - posted_ns) / 2)
+        print_message("# posts were late: the longest wait was %llu us\n",
+                      (unsigned long long)ledger.wait_most_ns / 1000);
+    assert_true(ledger.wait_most_ns >= WORK_NS);
+    assert_true(ledger.wait_p50_ns <= ledger.wait_p99_ns);
+    assert_true(ledger.wait_p99_ns <= ledger.wait_most_ns);
+    odeon_observe_close(observer);
+}
+
+static void test_it_goes_on_behind_a_crash(void **state)
+{
+    struct odeon_observer *observer = NULL;
+    uint64_t before;
+
+    (void)state;
+    begin((const char *const[]){ "--set", "restart-delay-max-ms=1", NULL });
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    for (unsigned i = 0; i < WORKS; i++)
+        work(ledgers[i % LEDGERS], WORK_NS / 10);
+    settle();
+    before = figures_of(observer, "probe_ledger").messages;
+    assert_true(before >= WORKS);
+    service_kill_executor(&service);
+    assert_true(figures_of(observer, "probe_ledger").messages >= before);
+    for (unsigned i = 0; i < WORKS; i++)
+        work(ledgers[i % LEDGERS], WORK_NS / 10);
+    settle();
+    assert_true(figures_of(observer, "probe_ledger").messages >= before + WORKS);
+    odeon_observe_close(observer);
+}
+
+/* ---- who may */
+
+static int look(struct odeon_client *client, void *argument)
+{
+    struct odeon_observer *observer = NULL;
+    int r = odeon_observe_open(client, &observer);
+
+    (void)argument;
+    odeon_observe_close(observer);
+    return r;
+}
+
+/* -EACCES: what it has been handed cannot be opened for writing. */
+static int look_and_try_to_write(struct odeon_client *client, void *argument)
+{
+    struct odeon_observer *observer = NULL;
+    int r = odeon_observe_open(client, &observer), n = 0;
+
+    (void)argument;
+    for (int fd = 3; r == 0 && fd < 64; fd++) {
+        char path[64], target[128] = "";
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (readlink(path, target, sizeof(target) - 1) < 0 || !strstr(target, "odeon-observed"))
+            continue;
+        n++;
+        if (write(fd, "", 1) == 1 || open(path, O_RDWR | O_CLOEXEC) >= 0)
+            r = -EBADF;
+        else
+            r = -errno;
+    }
+    odeon_observe_close(observer);
+    return n == 1 ? r : -ENOENT;
+}
+
+static void test_the_role_is_needed_and_nobody_writes(void **state)
+{
+    static const struct user somebody = { .uid = 41021, .gid = 41021 };
+
+    (void)state;
+    if (!user_can_change())
+        skip();
+    begin((const char *const[]){ "--set", "role-observe=41021", NULL });
+    user_expects(&service, somebody, look_and_try_to_write, NULL, -EACCES, NULL);
+    user_expects(&service, (struct user){ .uid = 41022, .gid = 41022 }, look, NULL, -EACCES,
+                 "observe needs the role observe");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_the_hot_actor_is_named, end),
+        cmocka_unit_test_teardown(test_waiting_is_told, end),
+        cmocka_unit_test_teardown(test_it_goes_on_behind_a_crash, end),
+        cmocka_unit_test_teardown(test_the_role_is_needed_and_nobody_writes, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

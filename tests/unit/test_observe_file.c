@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the file of what actors do (client-lib/src/observe_file.h): what is there is found behind
+ * holes of gigabytes, and what a plugin may have written there does no harm. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <odeon/client.h>
+
+#include "client-lib/src/observe_file.h"
+
+enum { WORKERS = 1153, LAST = WORKERS - 1 };
+
+static int fd;
+static struct observed_header *header;
+
+static struct observed_worker *worker(uint32_t id)
+{
+    return (struct observed_worker *)((char *)header + OBSERVED_WORKERS_OFFSET) + id;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    fd = memfd_create("observed", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)OBSERVED_FILE_SIZE(WORKERS)), 0);
+    header = mmap(NULL, OBSERVED_FILE_SIZE(WORKERS), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE, fd, 0);
+    assert_ptr_not_equal(header, MAP_FAILED);
+    header->version = OBSERVED_VERSION;
+    header->header_size = sizeof(*header);
+    header->worker_size = sizeof(struct observed_worker);
+    header->type_size = sizeof(struct observed_type);
+    header->workers_offset = OBSERVED_WORKERS_OFFSET;
+    header->types_offset = offsetof(struct observed_worker, types);
+    header->n_workers = WORKERS;
+    header->types_max = ODEON_ACTOR_TYPES_MAX;
+    header->magic = OBSERVED_MAGIC;
+    header->n_types = 3;
+    strcpy(header->names[1].type, "one");
+    strcpy(header->names[2].type, "two");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    munmap(header, OBSERVED_FILE_SIZE(WORKERS));
+    close(fd);
+    return 0;
+}
+
+static struct observe_file open_file(void)
+{
+    struct observe_file file;
+
+    assert_int_equal(observe_file_open(&file, dup(fd)), 0);
+    return file;
+}
+
+static void close_file(struct observe_file *file)
+{
+    close(file->fd);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void test_sums_are_over_all_workers(void **state)
+{
+    struct observe_file file = open_file(), look;
+
+    (void)state;
+    worker(0)->types[1].messages = 5;
+    worker(0)->types[2].messages = 7;
+    worker(3)->types[2].run[4] = 9;
+    worker(LAST)->types[2].messages = 11;
+    assert_int_equal(observe_file_look(&file, &look), 0);
+    assert_int_equal(look.n_types, 3);
+    assert_string_equal(look.names[2].type, "two");
+    assert_int_equal(look.types[1].messages, 5);
+    assert_int_equal(look.types[2].messages, 18);
+    assert_int_equal(look.types[2].run[4], 9);
+    assert_int_equal(look.n_windows, 0);
+    observe_file_forget(&look);
+    close_file(&file);
+}
+
+static void test_windows_of_late_are_read_whole_or_not_at_all(void **state)
+{
+    struct observe_file file = open_file(), look;
+    struct observed_window *window = &worker(LAST)->window[1];
+    uint64_t now = now_ns();
+
+    (void)state;
+    window->begin_ns = now - 500000000;
+    window->last_ns = now;
+    window->actors[0][0].ref = 42;
+    worker(2)->window[0].begin_ns = 1; /* of long ago */
+    worker(2)->window[0].last_ns = 2;
+    assert_int_equal(observe_file_look(&file, &look), 0);
+    assert_int_equal(look.n_windows, 1);
+    assert_false(look.windows[0].is_late[0]);
+    assert_true(look.windows[0].is_late[1]);
+    assert_int_equal(look.windows[0].window[1].actors[0][0].ref, 42);
+    assert_true(look.windows[0].span_ns >= 500000000);
+    observe_file_forget(&look);
+    window->turns = 7; /* it is being written, and stays so */
+    assert_int_equal(observe_file_look(&file, &look), 0);
+    assert_int_equal(look.n_windows, 0);
+    observe_file_forget(&look);
+    close_file(&file);
+}
+
+static void expect_refused(const char *says)
+{
+    struct observe_file file;
+
+    assert_int_equal(observe_file_open(&file, dup(fd)), -EPROTO);
+    assert_int_equal(file.fd, -1);
+    assert_non_null(strstr(odeon_error_text(), says));
+}
+
+static void test_spoilt_files_are_refused_or_read(void **state)
+{
+    struct observed_header good;
+    struct observe_file file, look;
+
+    (void)state;
+    memcpy(&good, header, sizeof(good));
+    header->magic = 1;
+    expect_refused("is no file of what actors do");
+    memcpy(header, &good, sizeof(good));
+    header->version = OBSERVED_VERSION + 1;
+    expect_refused("version 2");
+    memcpy(header, &good, sizeof(good));
+    header->n_workers = WORKERS + 1; /* more than the file has */
+    expect_refused("sizes that this library does not know");
+    memcpy(header, &good, sizeof(good));
+    header->worker_size = 8;
+    expect_refused("sizes that this library does not know");
+    memcpy(header, &good, sizeof(good));
+    header->types_max = UINT32_MAX;
+    expect_refused("sizes that this library does not know");
+    memcpy(header, &good, sizeof(good));
+    /* behind the first look: names without an end, a number of types beyond all */
+    file = open_file();
+    memset(header->names, 'x', sizeof(header->names));
+    header->n_types = UINT32_MAX;
+    header->worker_size = 1;
+    assert_int_equal(observe_file_look(&file, &look), 0);
+    assert_int_equal(look.n_types, ODEON_ACTOR_TYPES_MAX);
+    assert_int_equal(strlen(look.names[7].type), ODEON_NAME_MAX);
+    observe_file_forget(&look);
+    close_file(&file);
+    assert_int_equal(ftruncate(fd, 100), 0);
+    expect_refused("is no file of what actors do");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_sums_are_over_all_workers, begin, end),
+        cmocka_unit_test_setup_teardown(test_windows_of_late_are_read_whole_or_not_at_all, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_spoilt_files_are_refused_or_read, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
