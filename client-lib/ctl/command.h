@@ -39,6 +39,8 @@ enum option {
     OPTION_BY,
     OPTION_OF,
     OPTION_TIMEOUT,
+    OPTION_SORT,
+    OPTION_TOTAL,
     OPTION_N,
 };
 
@@ -91,6 +93,7 @@ int command_parse(struct ctl *ctl, int argc, char **argv, bool *ret_finished);
 /* The commands themselves, by file. */
 int ctl_status(struct ctl *ctl);
 int ctl_stats(struct ctl *ctl);
+int ctl_top(struct ctl *ctl);
 int ctl_memory_show(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);
 int ctl_executor_set(struct ctl *ctl);

@@ -46,6 +46,10 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_TIMEOUT] = { "timeout", "SECONDS",
                          "Wait so long for the answer (10 without it, fractions allowed)", NULL,
                          false },
+    [OPTION_SORT] = { "sort", "run|messages|wait", "What to sort by (run without it)",
+                      "run messages wait", false },
+    [OPTION_TOTAL] = { "total", NULL, "Of types: since the service began, instead of now", NULL,
+                       false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
@@ -62,6 +66,19 @@ const struct command command_table[] = {
           "Reads the segment without asking the service, and so works while the service is down.\n"
           "With --watch and --json, prints one JSON document a line.",
       .run = ctl_stats },
+    { .noun = "top",
+      .arguments = "[types|actors|flows]",
+      .words_max = 1,
+      .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_SORT) |
+                 OPTION_BIT(OPTION_TOTAL) | OPTION_BIT(OPTION_LIMIT),
+      .doc = "Show what actors do now, by type, by actor, or who sends to whom",
+      .details =
+          "Types: messages, run time (100 % is one processor), how long a message runs and waits.\n"
+          "Actors, flows: who has most, of the last seconds. Figures are estimates from samples.\n"
+          "On a terminal every second until it is stopped, else one look; with --json, a line "
+          "each.",
+      .choices = "types actors flows",
+      .run = ctl_top },
     { .noun = "mem",
       .arguments = "",
       .options = OPTION_BIT(OPTION_BY),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <odeon/admin.h>
+#include <odeon/observe.h>
 #include <odeon/stats.h>
 
 enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES = 9 };

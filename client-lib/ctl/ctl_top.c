@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeonctl top: what actors do now, by type, by actor, by flow. Each look is a table, or with
+ * --json a document of one line. */
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/output.h"
+
+#include <odeon/observe.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TOP_SECONDS 1.0
+
+enum top_view { TOP_TYPES, TOP_ACTORS, TOP_FLOWS, TOP_N };
+static const char *const top_views[TOP_N] = { "types", "actors", "flows" };
+static const char *const top_sorts[] = {
+    [ODEON_BY_RUN] = "run", [ODEON_BY_MESSAGES] = "messages", [ODEON_BY_WAIT] = "wait"
+};
+enum { TOP_SORTS = sizeof(top_sorts) / sizeof(top_sorts[0]) };
+
+struct top {
+    struct ctl *ctl;
+    struct odeon_observer *observer;
+    enum top_view view;
+    enum odeon_observe_by by;
+    bool total;
+    double seconds; /* between looks, at least */
+    double passed;  /* since the look before, or since odeond's start */
+    uint64_t count;
+};
+
+/* ---- figures for people ---- */
+
+enum { TOP_TEXT = 32 };
+struct top_text {
+    char text[TOP_TEXT];
+};
+
+/* Three digits that mean something: samples have no more. */
+static struct top_text top_rate(double rate)
+{
+    static const char units[] = " kMGT";
+    struct top_text t;
+    size_t unit = 0;
+
+    while (rate >= 1000 && unit + 2 < sizeof(units)) {
+        rate /= 1000;
+        unit++;
+    }
+    snprintf(t.text, sizeof(t.text),
+             rate >= 100 || rate == 0 ? "%.0f"
+             : rate >= 10             ? "%.1f"
+                                      : "%.2f",
+             rate);
+    if (unit)
+        strncat(t.text, (char[]){ ' ', units[unit], '\0' }, sizeof(t.text) - strlen(t.text) - 1);
+    return t;
+}
+
+static struct top_text top_time(uint64_t ns)
+{
+    static const char *const units[] = { "ns", "us", "ms", "s" };
+    double time = (double)ns;
+    struct top_text t;
+    size_t unit = 0;
+
+    while (time >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        time /= 1000;
+        unit++;
+    }
+    snprintf(t.text, sizeof(t.text),
+             time >= 100  ? "%.0f %s"
+             : time >= 10 ? "%.1f %s"
+                          : "%.2f %s",
+             time, units[unit]);
+    return t;
+}
+
+static struct top_text top_share(double share)
+{
+    struct top_text t;
+
+    snprintf(t.text, sizeof(t.text), "%.1f %%", share * 100);
+    return t;
+}
+
+/* ---- views ---- */
+
+static double top_type_key(const struct odeon_type_figures *t, enum odeon_observe_by by)
+{
+    return by == ODEON_BY_RUN        ? (double)t->run_ns
+           : by == ODEON_BY_MESSAGES ? (double)t->messages
+                                     : (double)t->wait_ns;
+}
+
+static enum odeon_observe_by top_sorted_by;
+
+static int top_compare_types(const void *a, const void *b)
+{
+    double one = top_type_key(a, top_sorted_by), other = top_type_key(b, top_sorted_by);
+
+    return (one < other) - (one > other);
+}
+
+static void top_add_type(struct listing *listing, const struct odeon_type_figures *t,
+                         double seconds)
+{
+    double rate = seconds > 0 ? (double)t->messages / seconds : 0,
+           share = seconds > 0 ? (double)t->run_ns / 1e9 / seconds : 0,
+           sends = seconds > 0 ? (double)t->sends / seconds : 0;
+    struct top_text texts[] = { top_rate(rate),           top_share(share),
+                                top_time(t->run_p50_ns),  top_time(t->run_p99_ns),
+                                top_time(t->wait_p50_ns), top_time(t->wait_p99_ns),
+                                top_rate(sends) };
+
+    listing_add(listing,
+                (struct cell[]){
+                    CELL_TEXT(t->type), CELL_TEXT(t->plugin), CELL_REAL(rate, texts[0].text),
+                    CELL_REAL(share, texts[1].text), CELL_SHOWN(t->run_p50_ns, texts[2].text),
+                    CELL_SHOWN(t->run_p99_ns, texts[3].text),
+                    CELL_SHOWN(t->wait_p50_ns, texts[4].text),
+                    CELL_SHOWN(t->wait_p99_ns, texts[5].text), CELL_REAL(sends, texts[6].text),
+                    CELL_NUMBER(t->messages), CELL_NUMBER(t->timed), CELL_NUMBER(t->samples) });
+}
+
+static int top_print_types(struct top *top)
+{
+    static const struct column columns[] = {
+        { "TYPE", "type", false },
+        { "PLUGIN", "plugin", false },
+        { "MSGS/S", "messages_per_second", true },
+        { "RUNS", "run_share", true },
+        { "RUN P50", "run_p50_ns", true },
+        { "RUN P99", "run_p99_ns", true },
+        { "WAIT P50", "wait_p50_ns", true },
+        { "WAIT P99", "wait_p99_ns", true },
+        { "SENDS/S", "sends_per_second", true },
+        { "MESSAGES", "messages", true },
+        { "TIMED", "timed", true },
+        { "SAMPLES", "samples", true },
+    };
+    struct listing listing;
+    struct odeon_list *list = NULL;
+    struct odeon_type_figures *rows;
+    int r = odeon_observe_types(top->observer, top->total, &list);
+
+    if (r < 0)
+        return ctl_refuse(top->ctl, r, "cannot list what types do");
+    rows = list->rows;
+    top_sorted_by = top->by;
+    if (list->n)
+        qsort(rows, list->n, sizeof(*rows), top_compare_types);
+    listing_begin(&listing, top->ctl, top_views[TOP_TYPES], columns, 12);
+    for (size_t i = 0; i < list->n && i < top->ctl->limit; i++)
+        if (rows[i].messages || rows[i].waited)
+            top_add_type(&listing, &rows[i], top->passed);
+    r = listing_end(&listing, false, 0);
+    odeon_list_free(list);
+    return r;
+}
+
+static int top_print_actors(struct top *top)
+{
+    const struct column columns[] = {
+        { "REF", "ref", true },
+        { "TYPE", "type", false },
+        { top->by == ODEON_BY_RUN        ? "RUNS"
+          : top->by == ODEON_BY_MESSAGES ? "MSGS/S"
+                                         : "WAITING",
+          top->by == ODEON_BY_RUN        ? "run_share"
+          : top->by == ODEON_BY_MESSAGES ? "messages_per_second"
+                                         : "messages_waiting",
+          true },
+        { "AT LEAST", "at_least", true },
+    };
+    struct listing listing;
+    struct odeon_list *list = NULL;
+    const struct odeon_actor_figures *rows;
+    int r = odeon_observe_actors(top->observer, top->by, &list);
+
+    if (r < 0)
+        return ctl_refuse(top->ctl, r, "cannot list what actors do");
+    rows = list->rows;
+    listing_begin(&listing, top->ctl, top_views[TOP_ACTORS], columns, 4);
+    for (size_t i = 0; i < list->n && i < top->ctl->limit; i++) {
+        bool is_run = top->by == ODEON_BY_RUN;
+        struct top_text most = is_run ? top_share(rows[i].most) : top_rate(rows[i].most),
+                        least = is_run ? top_share(rows[i].least) : top_rate(rows[i].least);
+
+        listing_add(&listing, (struct cell[]){ CELL_REF(rows[i].ref), CELL_TEXT(rows[i].type),
+                                               CELL_REAL(rows[i].most, most.text),
+                                               CELL_REAL(rows[i].least, least.text) });
+    }
+    r = listing_end(&listing, false, 0);
+    odeon_list_free(list);
+    return r;
+}
+
+static int top_print_flows(struct top *top)
+{
+    static const struct column columns[] = {
+        { "FROM", "from", false },
+        { "PORT", "port", true },
+        { "TO", "to", false },
+        { "MSGS/S", "messages_per_second", true },
+        { "AT LEAST", "at_least", true },
+    };
+    struct listing listing;
+    struct odeon_list *list = NULL;
+    const struct odeon_flow_figures *rows;
+    int r = odeon_observe_flows(top->observer, &list);
+
+    if (r < 0)
+        return ctl_refuse(top->ctl, r, "cannot list who sends to whom");
+    rows = list->rows;
+    listing_begin(&listing, top->ctl, top_views[TOP_FLOWS], columns, 5);
+    for (size_t i = 0; i < list->n && i < top->ctl->limit; i++) {
+        struct top_text most = top_rate(rows[i].most), least = top_rate(rows[i].least);
+        bool is_port = strcmp(rows[i].from, "port") == 0;
+
+        listing_add(&listing,
+                    (struct cell[]){ CELL_TEXT(rows[i].from),
+                                     is_port ? CELL_NUMBER(rows[i].port) : CELL_NONE,
+                                     CELL_TEXT(rows[i].to), CELL_REAL(rows[i].most, most.text),
+                                     CELL_REAL(rows[i].least, least.text) });
+    }
+    r = listing_end(&listing, false, 0);
+    odeon_list_free(list);
+    return r;
+}
+
+static int top_print(struct top *top)
+{
+    static int (*const prints[TOP_N])(struct top * top) = { [TOP_TYPES] = top_print_types,
+                                                            [TOP_ACTORS] = top_print_actors,
+                                                            [TOP_FLOWS] = top_print_flows };
+
+    if (top->ctl->terminal && !top->ctl->json && top->count != 1)
+        fputs("\033[H\033[J", top->ctl->out);
+    return prints[top->view](top);
+}
+
+/* ---- the command ---- */
+
+static int top_parse_view(struct top *top)
+{
+    const char *word = top->ctl->n_words ? top->ctl->words[0] : top_views[TOP_TYPES];
+
+    for (top->view = 0; top->view < TOP_N && strcmp(word, top_views[top->view]) != 0;)
+        top->view++;
+    if (top->view == TOP_N)
+        return ctl_fail(top->ctl, CTL_USAGE,
+                        "top: there is no view '%s'. Write types, actors or flows", word);
+    return 0;
+}
+
+static int top_parse_sort(struct top *top)
+{
+    const char *word = top->ctl->option[OPTION_SORT];
+    unsigned by = ODEON_BY_RUN;
+
+    while (word && by < TOP_SORTS && strcmp(word, top_sorts[by]) != 0)
+        by++;
+    if (by == TOP_SORTS)
+        return ctl_fail(top->ctl, CTL_USAGE,
+                        "--sort: '%s' is no figure to sort by. Write run, messages or wait", word);
+    top->by = (enum odeon_observe_by)by;
+    return 0;
+}
+
+static int top_parse_times(struct top *top)
+{
+    const char *watch = top->ctl->option[OPTION_WATCH], *count = top->ctl->option[OPTION_COUNT];
+    char *end;
+
+    top->seconds = TOP_SECONDS;
+    if (watch) {
+        top->seconds = strtod(watch, &end);
+        if (end == watch || *end || !(top->seconds >= 0.1 && top->seconds <= 86400))
+            return ctl_fail(top->ctl, CTL_USAGE,
+                            "--watch: '%s' is not a number of seconds from 0.1 to 86400", watch);
+    }
+    top->count = watch || top->ctl->terminal ? UINT64_MAX : 1;
+    if (count && (!ctl_number_parse(count, &top->count) || top->count == 0))
+        return ctl_fail(top->ctl, CTL_USAGE, "--count: '%s' is not a number of looks, 1 or more",
+                        count);
+    return 0;
+}
+
+static void top_sleep(double seconds)
+{
+    struct timespec t = { .tv_sec = (time_t)seconds,
+                          .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+        ;
+}
+
+/* Since when totals have been counted. */
+static int top_find_age(struct top *top)
+{
+    struct odeon_status *status = NULL;
+    int r = odeon_service_status(top->ctl->client, &status);
+
+    if (r < 0)
+        return ctl_refuse(top->ctl, r, "cannot ask how long the service has run");
+    top->passed = (double)status->uptime_ns / 1e9;
+    odeon_result_free(status);
+    return 0;
+}
+
+/* Types are compared with the look before; what actors and flows do is told by windows of the
+ * service's own. */
+static int top_look(struct top *top, bool first)
+{
+    uint64_t ns = 0;
+    int r;
+
+    if (top->total || (first && top->view != TOP_TYPES))
+        top_sleep(first ? 0 : top->seconds);
+    else
+        top_sleep(top->seconds);
+    r = odeon_observe_look(top->observer, &ns);
+    if (r < 0)
+        return ctl_refuse(top->ctl, r, "cannot read what actors do");
+    top->passed = (double)ns / 1e9;
+    return top->total ? top_find_age(top) : 0;
+}
+
+static int top_run(struct top *top)
+{
+    int code = 0;
+
+    for (uint64_t n = 0; n < top->count && !code; n++) {
+        code = top_look(top, n == 0);
+        if (!code)
+            code = top_print(top);
+        if (fflush(top->ctl->out) == EOF)
+            break; /* ctl_run() says so */
+    }
+    return code;
+}
+
+int ctl_top(struct ctl *ctl)
+{
+    struct top top = { .ctl = ctl, .total = ctl->option[OPTION_TOTAL] != NULL };
+    int code = top_parse_view(&top), r;
+
+    if (!code)
+        code = top_parse_sort(&top);
+    if (!code)
+        code = top_parse_times(&top);
+    if (!code)
+        code = ctl_connect(ctl);
+    if (code)
+        return code;
+    r = odeon_observe_open(ctl->client, &top.observer);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot observe actors");
+    code = top_run(&top);
+    odeon_observe_close(top.observer);
+    return code;
+}
