@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
+#include "daemon/supervisor/audit.h"
 #include "daemon/supervisor/commands_client.h"
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/configuration.h"
@@ -200,6 +201,7 @@ void command_client_kick(struct seat *seat, struct client *client, Odeon__Reques
         return;
     }
     snprintf(why, sizeof(why), "thrown out by process %d, user %u", (int)client->pid, client->uid);
+    audit_kick(client, other);
     client_refuse(other, 0, -ECONNABORTED, "%s", why);
     client_drop(other, why);
     reply.id = (*request)->id;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/supervisor/audit.h"
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/line.h"
@@ -140,8 +141,10 @@ static void commands_executor_on_answer(void *userdata, struct link_request *req
     struct seat *seat = userdata;
     struct client *client = clients_find(seat->service->clients, request->asker.client_id);
 
-    if (reply->error == 0)
+    if (reply->error == 0) {
+        audit_request(seat, client, request->asker.uid, request->request, reply);
         commands_executor_note_success(seat, request, reply);
+    }
     if (!client)
         return;
     commands_executor_blame(client, request, reply);
