@@ -102,6 +102,8 @@ int ctl_plugin_check(struct ctl *ctl);
 int ctl_plugin_list(struct ctl *ctl);
 int ctl_plugin_unload(struct ctl *ctl);
 int ctl_type_list(struct ctl *ctl);
+int ctl_message_list(struct ctl *ctl);
+int ctl_message_show(struct ctl *ctl);
 int ctl_actor_list(struct ctl *ctl);
 int ctl_actor_show(struct ctl *ctl);
 int ctl_actor_spawn(struct ctl *ctl);

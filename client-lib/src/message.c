@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Message types: the id of one that the caller describes, the description of one by its name.
- * Any thread. */
+/* Message types: the id of one that the caller describes, the description of one by its name, the
+ * list of all.  Any thread. */
 #include <errno.h>
 #include <string.h>
 
@@ -93,21 +93,23 @@ const struct odeon_message_type *odeon_message_type(struct odeon_client *client,
     return type;
 }
 
-static int message_fill_info(const struct admin_call *call, void *result, const Odeon__Reply *reply)
+static struct odeon_message_info message_copy(void *result, const Odeon__MessageType *from)
 {
-    const Odeon__MessageType *from = reply->message_type;
-    struct odeon_message_info *info = result;
-
-    (void)call;
-    *info = (struct odeon_message_info){
-        .struct_size = sizeof(*info),
-        .id = from->id,
+    return (struct odeon_message_info){
+        .struct_size = sizeof(struct odeon_message_info),
+        .id = (uint32_t)from->id,
         .version = from->version,
         .size = from->size,
         .has_tail = from->tail,
-        .name = arena_string(info, from->name),
-        .fields = arena_string(info, from->fields),
+        .name = arena_string(result, from->name),
+        .fields = arena_string(result, from->fields),
     };
+}
+
+static int message_fill_info(const struct admin_call *call, void *result, const Odeon__Reply *reply)
+{
+    (void)call;
+    *(struct odeon_message_info *)result = message_copy(result, reply->message_type);
     return 0;
 }
 
@@ -144,4 +146,77 @@ int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_me
                                             .size = sizeof(struct odeon_message_info),
                                             .ret = ret,
                                             .fill = message_fill_info });
+}
+
+static int message_copy_detail(void *result, const Odeon__MessageDetail *from,
+                               struct odeon_message_detail *ret)
+{
+    if (!from->type)
+        return error_set_literal(-EPROTO, "the service's answer lacks the message type");
+    *ret = (struct odeon_message_detail){
+        .struct_size = sizeof(*ret),
+        .message = message_copy(result, from->type),
+        .by_user = from->by_user,
+        .user = from->user,
+        .accepting = from->accepting,
+    };
+    ret->plugins = admin_copy_strings(result, from->plugins, from->n_plugins, &ret->n_plugins);
+    ret->accepted_by =
+        admin_copy_strings(result, from->accepted_by, from->n_accepted_by, &ret->n_accepted_by);
+    return 0;
+}
+
+static int message_fill_list(const struct admin_call *call, void *result, const Odeon__Reply *reply)
+{
+    const Odeon__MessageListReply *from = reply->message_list;
+    struct odeon_list *list = result;
+    struct odeon_message_detail *rows =
+        admin_list_rows(call, list, from->n_messages, sizeof(*rows), from->more);
+    int r = 0;
+
+    for (size_t i = 0; i < list->n && r == 0; i++)
+        r = message_copy_detail(list, from->messages[i], &rows[i]);
+    list->next = from->next;
+    return r;
+}
+
+int odeon_message_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                       struct odeon_list **ret)
+{
+    Odeon__Page page = admin_page(after, rows);
+    Odeon__MessageList body = ODEON__MESSAGE_LIST__INIT;
+
+    body.page = &page;
+    return admin_call(client, &(struct admin_call){ .request = ODEON__REQUEST__BODY_MESSAGE_LIST,
+                                                    .body = &body,
+                                                    .reply = ODEON__REPLY__BODY_MESSAGE_LIST,
+                                                    .size = sizeof(struct odeon_list),
+                                                    .ret = ret,
+                                                    .fill = message_fill_list,
+                                                    .after = after });
+}
+
+static int message_fill_detail(const struct admin_call *call, void *result,
+                               const Odeon__Reply *reply)
+{
+    (void)call;
+    return message_copy_detail(result, reply->message_detail, result);
+}
+
+int odeon_message_detail(struct odeon_client *client, const char *name, uint32_t version,
+                         struct odeon_message_detail **ret)
+{
+    Odeon__MessageShow body = ODEON__MESSAGE_SHOW__INIT;
+    int r = admin_check_given("odeon_message_detail", name);
+
+    if (r < 0)
+        return r;
+    body.name = admin_string(name);
+    body.version = version;
+    return admin_call(client, &(struct admin_call){ .request = ODEON__REQUEST__BODY_MESSAGE_SHOW,
+                                                    .body = &body,
+                                                    .reply = ODEON__REPLY__BODY_MESSAGE_DETAIL,
+                                                    .size = sizeof(struct odeon_message_detail),
+                                                    .ret = ret,
+                                                    .fill = message_fill_detail });
 }

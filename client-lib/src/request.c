@@ -169,6 +169,8 @@ static bool request_is_repeatable(const Odeon__Request *request)
     case ODEON__REQUEST__BODY_MONITOR_LIST:
     case ODEON__REQUEST__BODY_GROUP_LIST:
     case ODEON__REQUEST__BODY_MEMBER_LIST:
+    case ODEON__REQUEST__BODY_MESSAGE_LIST:
+    case ODEON__REQUEST__BODY_MESSAGE_SHOW:
         return true;
     default:
         return false;

@@ -297,6 +297,7 @@ void engine_stop(struct engine *engine);
 struct engine_message_type {
     uint16_t id;
     uint32_t version, size, has_tail;
+    uint32_t account; /* user + 1 of the client that made it known; 0: nobody's */
     const char *name, *fields;
 };
 int engine_message_type_intern(struct engine *engine, const char *name, uint32_t version,

@@ -59,6 +59,10 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
                                 struct frame *frame, struct reply *reply);
 int command_message_type_find(struct executor *executor, const Odeon__Request *request,
                               struct frame *frame, struct reply *reply);
+int command_message_list(struct executor *executor, const Odeon__Request *request,
+                         struct frame *frame, struct reply *reply);
+int command_message_show(struct executor *executor, const Odeon__Request *request,
+                         struct frame *frame, struct reply *reply);
 int command_type_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                       struct reply *reply);
 

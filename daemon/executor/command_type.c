@@ -130,6 +130,19 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     return r < 0 ? r : command_type_reply_message_type(reply, &known);
 }
 
+int type_message_refuse(const char *name, uint32_t version, int error, struct explain *explain)
+{
+    if (error != -ENOENT)
+        return error;
+    if (version == 0)
+        return explain_set(
+            explain, error,
+            "no message type '%.64s' is known: a plugin or client that uses it makes it known",
+            name);
+    return explain_set(explain, error, "no message type '%.64s' of version %u is known", name,
+                       version);
+}
+
 int command_message_type_find(struct executor *executor, const Odeon__Request *request,
                               struct frame *frame, struct reply *reply)
 {
@@ -147,15 +160,8 @@ int command_message_type_find(struct executor *executor, const Odeon__Request *r
                      : command_type_reply_message_type(reply, &type);
     }
     r = engine_message_type_find(executor->engine, find->name, find->version, &type);
-    if (r == -ENOENT && find->version == 0)
-        return explain_set(
-            &reply->explain, r,
-            "no message type '%.64s' is known: a plugin or client that uses it makes it known",
-            find->name);
-    if (r == -ENOENT)
-        return explain_set(&reply->explain, r, "no message type '%.64s' of version %u is known",
-                           find->name, find->version);
-    return r < 0 ? r : command_type_reply_message_type(reply, &type);
+    return r < 0 ? type_message_refuse(find->name, find->version, r, &reply->explain)
+                 : command_type_reply_message_type(reply, &type);
 }
 
 int type_find(const struct executor *executor, const char *name,

@@ -32,7 +32,8 @@ struct plugin {
     const struct odeon_plugin *descriptor;
     unsigned n_types;
     struct plugin_type *types;
-    char path[PATH_MAX]; /* what the loader was given */
+    struct message_set messages; /* that it declares */
+    char path[PATH_MAX];         /* what the loader was given */
     char label[PATH_MAX];
 };
 
@@ -284,7 +285,7 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
 
     if (r < 0)
         return r;
-    r = plugin_messages_intern(registry->engine, d, explain);
+    r = plugin_messages_intern(registry->engine, d, &plugin->messages, explain);
     if (r < 0)
         return r;
     r = plugin_translate_types(plugin, registry->around);
@@ -639,6 +640,11 @@ const char *plugin_get_version(const struct plugin *plugin)
 const char *plugin_get_label(const struct plugin *plugin)
 {
     return plugin->label;
+}
+
+bool plugin_declares(const struct plugin *plugin, uint32_t message)
+{
+    return message_set_has(&plugin->messages, message);
 }
 
 unsigned plugin_count_types(const struct plugin *plugin)

@@ -70,6 +70,9 @@ const char *plugin_registry_name_of(const struct plugin_registry *registry,
 const char *plugin_get_name(const struct plugin *plugin);
 const char *plugin_get_version(const struct plugin *plugin);
 const char *plugin_get_label(const struct plugin *plugin);
+/* Whether the message type, by the engine's id, is in its list, or one of its behaviours names
+ * it. */
+bool plugin_declares(const struct plugin *plugin, uint32_t message);
 unsigned plugin_count_types(const struct plugin *plugin);
 uint32_t plugin_get_type(const struct plugin *plugin, unsigned index); /* the engine's id */
 

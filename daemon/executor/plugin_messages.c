@@ -7,7 +7,8 @@
 #include "daemon/executor/plugin_descriptor.h"
 
 static int plugin_messages_intern_one(struct engine *engine, struct odeon_message_type *m,
-                                      const char *plugin, struct explain *explain)
+                                      const char *plugin, struct message_set *messages,
+                                      struct explain *explain)
 {
     struct engine_message_type known;
     uint16_t id;
@@ -16,6 +17,7 @@ static int plugin_messages_intern_one(struct engine *engine, struct odeon_messag
 
     if (r == 0) {
         m->id = id;
+        messages->words[id / 64] |= UINT64_C(1) << id % 64;
         return 0;
     }
     if (r == -EBADMSG && engine_message_type_find(engine, m->name, m->version, &known) == 0)
@@ -38,24 +40,26 @@ static int plugin_messages_intern_one(struct engine *engine, struct odeon_messag
 
 /* Those of the list and, should one be missing there, those that behaviours name. */
 int plugin_messages_intern(struct engine *engine, const struct odeon_plugin *d,
-                           struct explain *explain)
+                           struct message_set *ret_messages, struct explain *explain)
 {
     size_t n = plugin_descriptor_count_messages(d);
     int r;
 
+    *ret_messages = (struct message_set){ 0 };
     for (size_t i = 0; i < n; i++) {
         struct odeon_message_type *m = plugin_descriptor_get_message(d, i);
 
         if (!m)
             continue;
-        r = plugin_messages_intern_one(engine, m, d->name, explain);
+        r = plugin_messages_intern_one(engine, m, d->name, ret_messages, explain);
         if (r < 0)
             return r;
     }
     for (uint32_t i = 0; i < d->n_types; i++)
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
-            r = plugin_messages_intern_one(
-                engine, plugin_descriptor_get_behaviour(d->types[i], j)->message, d->name, explain);
+            r = plugin_messages_intern_one(engine,
+                                           plugin_descriptor_get_behaviour(d->types[i], j)->message,
+                                           d->name, ret_messages, explain);
             if (r < 0)
                 return r;
         }

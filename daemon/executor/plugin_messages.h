@@ -10,7 +10,17 @@
 #include "daemon/engine/engine.h"
 #include "daemon/executor/explain.h"
 
-/* Of a descriptor that has been checked; the ids go into it. 0, or a negative errno: the text says
- * which message is known otherwise, or has no room. */
+/* Message types by the engine's ids. */
+struct message_set {
+    uint64_t words[ODEON_MESSAGE_TYPES_MAX / 64];
+};
+
+static inline bool message_set_has(const struct message_set *set, uint32_t id)
+{
+    return id < ODEON_MESSAGE_TYPES_MAX && (set->words[id / 64] >> id % 64 & 1) != 0;
+}
+
+/* Of a descriptor that has been checked; the ids go into it, and into the set. 0, or a negative
+ * errno: the text says which message is known otherwise, or has no room. */
 int plugin_messages_intern(struct engine *engine, const struct odeon_plugin *descriptor,
-                           struct explain *explain);
+                           struct message_set *ret_messages, struct explain *explain);

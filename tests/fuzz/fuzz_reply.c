@@ -150,6 +150,29 @@ static void touch_type(const struct odeon_type_info *type)
         (void)touch(type->accepts[i]);
 }
 
+static void touch_message(const struct odeon_message_detail *detail)
+{
+    (void)(touch(detail->message.name) + touch(detail->message.fields));
+    for (size_t i = 0; i < detail->n_plugins; i++)
+        (void)touch(detail->plugins[i]);
+    for (size_t i = 0; i < detail->n_accepted_by; i++)
+        (void)touch(detail->accepted_by[i]);
+}
+
+static void use_messages(struct odeon_client *client)
+{
+    struct odeon_message_detail *detail = NULL;
+    struct odeon_list *list = NULL;
+
+    if (odeon_message_list(client, 0, 0, &list) == 0)
+        for (size_t i = 0; i < list->n; i++)
+            touch_message(&((const struct odeon_message_detail *)list->rows)[i]);
+    odeon_list_free(list);
+    if (odeon_message_detail(client, "m", 0, &detail) == 0)
+        touch_message(detail);
+    odeon_result_free(detail);
+}
+
 static void use_lists(struct odeon_client *client, uint8_t which)
 {
     struct odeon_memory *memory = NULL;
@@ -163,6 +186,7 @@ static void use_lists(struct odeon_client *client, uint8_t which)
         break;
     case 1:
         (void)odeon_actor_list(client, NULL, 0, 0, &list);
+        use_messages(client);
         break;
     case 2:
         (void)odeon_client_list(client, 0, 0, &list);

@@ -135,6 +135,22 @@ static int message_show(void)
     return result_of(r, info);
 }
 
+static int message_list(void)
+{
+    struct odeon_list *list = NULL;
+    int r = odeon_message_list(late.client, 0, 0, &list);
+
+    return list_of(r, list);
+}
+
+static int message_detail(void)
+{
+    struct odeon_message_detail *detail = NULL;
+    int r = odeon_message_detail(late.client, "probe_number", 0, &detail);
+
+    return result_of(r, detail);
+}
+
 static int message_type(void)
 {
     return odeon_message_type(late.client, late.number_type) ? 0 : -ENOENT;
@@ -407,6 +423,8 @@ static const struct row {
     { "odeon_message_show", message_show, LATE, LATE },
     { "odeon_message_type", message_type, 0, 0 },
     { "odeon_message_find", message_find, LATE, LATE },
+    { "odeon_message_list", message_list, LATE, LATE },
+    { "odeon_message_detail", message_detail, LATE, LATE },
     { "odeon_actor_find", actor_find, LATE, LATE },
     { "odeon_actor_spawn", actor_spawn, LATE, LATE },
     { "odeon_actor_spawn_at", actor_spawn_at, LATE, LATE },

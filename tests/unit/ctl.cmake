@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# Unit tests of odeonctl.  test_ctl_table links a library without a service in place of libodeon.
+# Unit tests of odeonctl.  test_ctl_table and test_ctl_messages link a library without a service in
+# place of libodeon.
 if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-add_executable(test_ctl_table ${CMAKE_CURRENT_LIST_DIR}/test_ctl_table.c
-    ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c)
-target_link_libraries(test_ctl_table PRIVATE odeon_options odeonctl_core odeon_static
-    PkgConfig::CMOCKA)
-add_test(NAME unit/ctl_table COMMAND test_ctl_table)
+foreach(module table messages)
+    add_executable(test_ctl_${module} ${CMAKE_CURRENT_LIST_DIR}/test_ctl_${module}.c
+        ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c)
+    target_link_libraries(test_ctl_${module} PRIVATE odeon_options odeonctl_core odeon_static
+        PkgConfig::CMOCKA)
+    add_test(NAME unit/ctl_${module} COMMAND test_ctl_${module})
+endforeach()
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
-set_tests_properties(unit/ctl_table unit/ctl_manual PROPERTIES LABELS "unit;cpu-600")
+set_tests_properties(unit/ctl_table unit/ctl_messages unit/ctl_manual
+    PROPERTIES LABELS "unit;cpu-600")

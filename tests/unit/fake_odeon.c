@@ -268,6 +268,48 @@ int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_me
     return 0;
 }
 
+static void fake_detail(struct odeon_message_detail *d)
+{
+    static const char *plugins[] = { "counter" };
+
+    *d = (struct odeon_message_detail){ .struct_size = sizeof(*d),
+                                        .message = { .struct_size = sizeof(d->message),
+                                                     .version = 1,
+                                                     .name = "counter_add",
+                                                     .fields = fake.message_fields,
+                                                     .size = fake.message_size,
+                                                     .has_tail = fake.message_tail },
+                                        .by_user = fake.message_by_user,
+                                        .user = 1000,
+                                        .accepting = 2,
+                                        .n_plugins = fake.message_by_user ? 0 : 1,
+                                        .plugins = plugins };
+}
+
+int odeon_message_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                       struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    *ret = fake_list(1, sizeof(struct odeon_message_detail));
+    fake_detail((*ret)->rows);
+    return 0;
+}
+
+int odeon_message_detail(struct odeon_client *client, const char *name, uint32_t version,
+                         struct odeon_message_detail **ret)
+{
+    static const char *types[] = { "counter" };
+
+    (void)client;
+    if (strcmp(name, "counter_add") != 0 || version > 1)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    fake_detail(*ret);
+    (*ret)->n_accepted_by = 1;
+    (*ret)->accepted_by = types;
+    return 0;
+}
+
 int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
                     struct odeon_port **ret_port)
 {

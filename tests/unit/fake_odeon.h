@@ -23,7 +23,7 @@ struct fake {
     uint32_t args_size;
     int type_unloaded;
     uint32_t message_size;
-    int message_tail;
+    int message_tail, message_by_user;
     const char *answer_name, *answer_fields;
     int64_t answer, call_timeout_ns;
     int outcome; /* of a call */

@@ -205,6 +205,19 @@ struct odeon_message_info {
     int has_tail;
     const char *name, *fields;
 };
+/* A message type, and who has to do with it. */
+struct odeon_message_detail {
+    uint32_t struct_size;
+    int by_user; /* clients have made it known, ... */
+    struct odeon_message_info message;
+    uint32_t user;      /* ... of this user */
+    uint32_t accepting; /* actor types of loaded plugins that have a behaviour for it */
+    size_t n_plugins;
+    const char **plugins; /* loaded ones that declare it; none, and no user: one that has gone */
+    /* Of odeon_message_detail(): those types, 512 at most. */
+    size_t n_accepted_by;
+    const char **accepted_by;
+};
 
 /* A page of rows. `rows` points to n structs of the call's kind. Calls take `after` 0 for the first
  * page and `rows` 0 for the service's usual number (at most 256 fit). Rows come and go between two
@@ -267,6 +280,12 @@ ODEON_API int odeon_message_find(struct odeon_client *client, const char *name, 
 /* The same by its id, as a delivery has it. -ENOENT; -EINVAL: no type can have it. */
 ODEON_API int odeon_message_show(struct odeon_client *client, uint32_t id,
                                  struct odeon_message_info **ret);
+/* All that are known, each version for itself, in the order in which they became known. */
+ODEON_API int odeon_message_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                 struct odeon_list **ret); /* struct odeon_message_detail */
+/* One by name, with those who accept it; `version` 0: the newest.  -ENOENT. */
+ODEON_API int odeon_message_detail(struct odeon_client *client, const char *name, uint32_t version,
+                                   struct odeon_message_detail **ret);
 
 ODEON_API int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after,
                                uint32_t rows,

@@ -27,6 +27,7 @@ static void types_view_message_type(const struct segment_message_type *durable, 
         .version = durable->version,
         .size = durable->size,
         .has_tail = durable->has_tail,
+        .account = durable->account,
         .name = durable->name,
         .fields = durable->fields,
     };
