@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing ports, and what a port tells about itself. */
+/* Opening, naming and closing ports, and what a port tells about itself. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/src/admin_call.h"
 #include "client-lib/src/error.h"
 #include "client-lib/src/options.h"
 #include "client-lib/src/port_explain.h"
@@ -147,6 +148,26 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
     if (result == 0 && chosen.posters)
         port_share(*ret_port);
     return result;
+}
+
+int odeon_port_register(struct odeon_port *port, const char *name)
+{
+    Odeon__PortRegister body = ODEON__PORT_REGISTER__INIT;
+    int r = port ? admin_check_name("odeon_port_register", name)
+                 : error_set_literal(-EINVAL, "odeon_port_register: no port was given");
+
+    if (r < 0)
+        return r;
+    if (port_forked(port))
+        return port_explain_fork();
+    if (!port_open(port))
+        return port_explain(port);
+    body.ref = port->ref;
+    body.name = admin_string(name);
+    return admin_call(port->client,
+                      &(struct admin_call){ .request = ODEON__REQUEST__BODY_PORT_REGISTER,
+                                            .body = &body,
+                                            .reply = ODEON__REPLY__BODY_OK });
 }
 
 struct odeon_port *odeon_port_close(struct odeon_port *port)

@@ -171,6 +171,7 @@ static bool request_is_repeatable(const Odeon__Request *request)
     case ODEON__REQUEST__BODY_MEMBER_LIST:
     case ODEON__REQUEST__BODY_MESSAGE_LIST:
     case ODEON__REQUEST__BODY_MESSAGE_SHOW:
+    case ODEON__REQUEST__BODY_PORT_REGISTER:
         return true;
     default:
         return false;

@@ -487,6 +487,11 @@ int engine_port_add(struct engine *engine, const struct engine_port_info *info, 
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */
 int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
 
+/* Gives the port a name, which actors and clients find it by as long as it is open; counted for the
+ * account, as an actor's. 0; 1: it has had this name already; -EALREADY: it has another one;
+ * -EEXIST: somebody else has it; -ESRCH: there is no such port; -EINVAL: it is no name; -ENOSPC. */
+int engine_port_register(struct engine *engine, actor_ref port, const char *name, uint32_t account);
+
 /* Whose port it is; 0: nobody's. */
 uint64_t engine_port_client(const struct engine *engine, uint32_t id);
 

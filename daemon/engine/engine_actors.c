@@ -4,7 +4,9 @@
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "daemon/common/name.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
 #include "daemon/engine/actors/phases.h"
@@ -77,6 +79,24 @@ int engine_actor_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
     return actor_names_lookup(e->control, name, ret_ref);
 }
 
+int engine_port_register(struct engine *e, actor_ref port, const char *name, uint32_t account)
+{
+    uint32_t slot = actor_ref_slot(port);
+    if (!name_is_good_for_actor(name))
+        return -EINVAL;
+    if (slot >= ODEON_PORTS_MAX || !engine_actor_lives(e, port))
+        return -ESRCH;
+    const char *had = actor_names_of(e, port);
+    if (*had)
+        return strcmp(had, name) == 0 ? 1 : -EALREADY;
+    pthread_mutex_lock(&e->actors.names_mutex);
+    /* counted, should it be, before it can be found */
+    e->segment.actors[slot].account = account;
+    int r = actor_names_take(e, name, port);
+    pthread_mutex_unlock(&e->actors.names_mutex);
+    return r;
+}
+
 static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
 {
     uint64_t key = load_acquire(&e->actors.table[slot].key);
@@ -85,7 +105,6 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         return false;
     const struct segment_actor *durable = &e->segment.actors[slot];
     uint32_t queue = actor_key_destination(key), source = engine_source_of_destination(e, queue);
-    uint32_t name = durable->name;
     bool is_new =
         kind == ACTOR_NEW ||
         (kind == ACTOR_KEPT && !durable_is_initialised(e, slot, actor_key_generation(key)));
@@ -95,13 +114,13 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         .type = kind == ACTOR_PORT ? 0 : slot_word_type(load_relaxed(&durable->word)),
         .queue = queue,
         .worker = own_worker(load_relaxed(e->sources[source].own)),
-        .name = name > 0 && name <= ODEON_NAMES_MAX ? e->segment.names[name - 1].name : "",
+        .name = actor_names_of(e, actor_ref_make(slot, actor_key_generation(key))),
         .state = kind == ACTOR_PORT ? "port"
                  : is_new           ? "new"
                                     : "live",
         .phase = kind == ACTOR_PORT ? "" : phases_name(e, key),
         .queue_bytes = queue_backlog_bytes(&e->segment.queues[queue]),
-        .account = kind == ACTOR_PORT ? 0 : durable->account,
+        .account = durable->account,
     };
     return true;
 }

@@ -99,13 +99,13 @@ static void actor_quota_learn(struct actor_quota *quota, struct engine *engine)
     for (uint32_t slot = 0; engine_actor_next(engine, slot, &view) == 0;
          slot = actor_ref_slot(view.ref) + 1) {
         struct engine_queue_view queue;
-        unsigned kinds = 1U << ACTOR_QUOTA_ALL;
+        unsigned kinds = view.type != 0 ? 1U << ACTOR_QUOTA_ALL : 0; /* a port is no actor */
 
         if (!view.account)
             continue;
         if (view.name[0])
             kinds |= 1U << ACTOR_QUOTA_NAMES;
-        if (engine_queue_get(engine, view.queue, &queue) == 0 &&
+        if (view.type != 0 && engine_queue_get(engine, view.queue, &queue) == 0 &&
             strcmp(queue.kind, "detached") == 0)
             kinds |= 1U << ACTOR_QUOTA_THREADS;
         actor_quota_do_add(quota, engine, view.account, view.ref, kinds);

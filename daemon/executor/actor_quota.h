@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The quota of actors: which of them each user's clients have asked for, which of those have a
- * name, and which a thread of their own.
+ * name, and which a thread of their own. Ports that have a name are among the second alone.
  *
  * Control thread. An actor's user is kept with it in the segment, so that an executor that is
  * started again knows; the lists here are made of that when they are first needed. What actors
@@ -20,6 +20,8 @@
 #include <sys/types.h>
 
 #include "daemon/engine/engine.h"
+
+enum { ACTOR_QUOTA_NAMES_RESERVE = 1024 }; /* left to whom quotas do not bind */
 
 enum actor_quota_kind { ACTOR_QUOTA_ALL, ACTOR_QUOTA_NAMES, ACTOR_QUOTA_THREADS, ACTOR_QUOTA_N };
 

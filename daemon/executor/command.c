@@ -18,6 +18,7 @@ static const struct command {
     { ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND, command_message_type_find, false },
     { ODEON__REQUEST__BODY_MESSAGE_LIST, command_message_list, false },
     { ODEON__REQUEST__BODY_MESSAGE_SHOW, command_message_show, false },
+    { ODEON__REQUEST__BODY_PORT_REGISTER, command_port_register, false },
     { ODEON__REQUEST__BODY_SPAWN, command_spawn, false },
     { ODEON__REQUEST__BODY_START_ACTOR, command_start_actor, false },
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, false },

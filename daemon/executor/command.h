@@ -21,6 +21,8 @@ typedef int (*command_fn)(struct executor *executor, const Odeon__Request *reque
 
 int command_lookup(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                    struct reply *reply);
+int command_port_register(struct executor *executor, const Odeon__Request *request,
+                          struct frame *frame, struct reply *reply);
 int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                   struct reply *reply);
 int command_start_actor(struct executor *executor, const Odeon__Request *request,

@@ -9,8 +9,7 @@
 #include "daemon/executor/command_type.h"
 #include "proto/fields_fill.h"
 
-/* Left to whom quotas do not bind: names, and one thread in so many. */
-enum { NAMES_RESERVE = 1024, THREADS_OF_RESERVE = 8 };
+enum { THREADS_OF_RESERVE = 8 }; /* one in so many is left to whom quotas do not bind */
 
 /* What a client may ask for; another actor's neighbourhood is for actors. */
 static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, struct explain *explain)
@@ -86,7 +85,8 @@ static int command_spawn_check_shares(struct executor *executor, const struct en
         return 0;
     if (spawn->name)
         r = command_spawn_check_share(executor, spawn, ACTOR_QUOTA_NAMES,
-                                      ODEON_NAMES_MAX - NAMES_RESERVE, "names of actors", explain);
+                                      ODEON_NAMES_MAX - ACTOR_QUOTA_NAMES_RESERVE,
+                                      "names of actors", explain);
     if (r == 0 && spawn->placement == PLACE_DETACHED && threads > 1)
         r = command_spawn_check_share(
             executor, spawn, ACTOR_QUOTA_THREADS,

@@ -61,10 +61,26 @@ void row_note(uint32_t index, uint64_t number, bool redelivered)
 
 /* ---- the segment ---- */
 
+/* A name is its port's, or free: none is a port's that nobody can find by it. */
+static void names_check(struct engine *e)
+{
+    const struct segment *s = &e->segment;
+    for (uint32_t at = 0; at < ODEON_NAMES_MAX; at++) {
+        actor_ref ref = load_relaxed(&s->names[at].ref), found = 0;
+        uint32_t slot = actor_ref_slot(ref);
+        if (ref == 0 || slot >= N_PORTS || ref != ledger->client[slot].ref)
+            continue;
+        if (engine_actor_lookup(e, s->names[at].name, &found) < 0 || found != ref)
+            fail("port %u has the name '%s', and is not found by it", slot, s->names[at].name);
+    }
+}
+
 /* books.K3 */
 void books_after_recovery(struct engine *e)
 {
     const struct segment *s = &e->segment;
+    if (ledger->names)
+        names_check(e);
     for (uint32_t i = 0; i <= s->dead_letters; i++) {
         struct segment_queue *queue = &s->queues[i];
         uint32_t sel = load_relaxed(&queue->sel);

@@ -205,6 +205,7 @@ struct ledger {
     uint64_t live[N_CAST], live_more[N_CAST];
     struct row row[N_ROWS];
     struct client_book client[N_PORTS];
+    uint64_t names; /* 1: a port is given one */
 };
 
 extern struct ledger *ledger; /* of the world that this process lives in */

@@ -210,6 +210,22 @@ static void reopen(struct life *life)
     life_port_add(life, 0);
 }
 
+/* In the place of one that has ended, whose name is taken over. */
+static void setup_name(struct life *life)
+{
+    setup_reopen(life);
+    ledger->names = 1;
+    life_port_add(life, 0);
+    port_open_new(life, 1);
+    must("name", engine_port_register(life->engine, ledger->client[1].ref, "other", 1));
+    life_quiesce(life);
+}
+
+static void name(struct life *life)
+{
+    must("name", engine_port_register(life->engine, ledger->client[0].ref, "screen", 1));
+}
+
 const struct scene scenes_port[] = {
     { "ingest", setup_ingest, NULL, run_port_0, 1, true, NULL, false },
     { "urgent posts", setup_urgent_posts, NULL, run_port_0, 1, true, NULL, false },
@@ -222,5 +238,6 @@ const struct scene scenes_port[] = {
     { "the backlog drops its oldest", setup_drop_oldest, NULL, run_port_0, 1, true, NULL, false },
     { "a port is closed", setup_close, prepare_close, run_until_closed, 1, true, NULL, false },
     { "a port is opened", setup_reopen, NULL, reopen, 1, true, NULL, false },
+    { "a port is given a name", setup_name, NULL, name, 1, true, NULL, false },
     { .name = NULL },
 };

@@ -226,6 +226,7 @@ static void use_port(struct odeon_client *client, uint8_t which)
     (void)odeon_port_post(port, 7, 20, "12345678", 8);
     (void)odeon_port_receive(port, &delivery);
     (void)odeon_port_check(port);
+    (void)odeon_port_register(port, "name");
     odeon_port_close(port);
 }
 

@@ -33,6 +33,11 @@ int late_port_is_told(void)
            odeon_port_fd(late.port) < 0;
 }
 
+int late_port_register(void)
+{
+    return odeon_port_register(late.port, "late");
+}
+
 int late_port_arm(void)
 {
     return odeon_port_arm(late.port);

@@ -21,6 +21,7 @@ extern struct late {
 int late_open_late(void);
 int late_close_one(void);
 int late_port_is_told(void);
+int late_port_register(void);
 int late_port_arm(void);
 int late_port_arm_room(void);
 int late_port_figures(void);

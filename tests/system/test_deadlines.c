@@ -453,6 +453,7 @@ static const struct row {
     { "odeon_port_open", late_open_late, LATE, LATE },
     { "odeon_port_close", late_close_one, 0, 0 },
     { "odeon_port_ref", late_port_is_told, 0, 0 },
+    { "odeon_port_register", late_port_register, LATE, LATE },
     { "odeon_port_dropped", late_port_is_told, 0, 0 },
     { "odeon_port_fd", late_port_is_told, 0, 0 },
     { "odeon_port_arm", late_port_arm, 0, 0 },

@@ -178,6 +178,12 @@ ODEON_API int odeon_port_open(struct odeon_client *client, const struct odeon_po
 ODEON_API struct odeon_port *odeon_port_close(struct odeon_port *port);
 /* The port as a receiver: actors can send to it. */
 ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
+/* Registers the port under a name, by which odeon_actor_find() and actors (odeon_lookup_any())
+ * find it as long as it is open, over restarts, too. A name that somebody has is never taken from
+ * it. 0, also when the port has this name already; -EEXIST: the name is taken; -EALREADY: the port
+ * has another one; -EINVAL: it is no name; -ENOSPC, -EDQUOT: all names, or all of this user, are in
+ * use; -EACCES: this needs the role register. A request: it waits for the service. */
+ODEON_API int odeon_port_register(struct odeon_port *port, const char *name);
 /* Deliveries to this port that were dropped because it did not receive, since it was opened. A look
  * into shared memory. NULL: 0. */
 ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);

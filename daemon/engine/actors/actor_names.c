@@ -22,7 +22,8 @@ static bool name_is_live(const struct engine *e, uint64_t ref)
     if (unlikely(actor_ref_slot(ref) >= e->config.actors_max))
         return false; /* of a damaged entry */
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(ref)].word);
-    return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE &&
+    return ref != 0 &&
+           (slot_word_state(word) == ACTOR_SLOT_LIVE || slot_word_state(word) == ACTOR_SLOT_PORT) &&
            slot_word_generation(word) == actor_ref_generation(ref);
 }
 
@@ -65,10 +66,22 @@ int actor_names_take(struct engine *e, const char *name, actor_ref ref)
     store_relaxed(&room->ref, actor_ref_make(actor_ref_slot(ref), 0));
     crash_order();
     strcpy(room->name, name);
+    /* A port lives already. Were its slot told of the entry behind this, a kill in between would
+     * leave a name that nobody can look up, and that is nobody else's until the port ends. */
+    e->segment.actors[actor_ref_slot(ref)].name = at + 1;
     crash_order();
     store_relaxed(&room->ref, ref);
     name_index_link(e, at);
-    return (int)at;
+    return 0;
+}
+
+const char *actor_names_of(const struct engine *e, actor_ref ref)
+{
+    uint32_t name = e->segment.actors[actor_ref_slot(ref)].name;
+    return name > 0 && name <= ODEON_NAMES_MAX &&
+                   load_relaxed(&e->segment.names[name - 1].ref) == ref
+               ? e->segment.names[name - 1].name
+               : "";
 }
 
 int actor_names_look(struct worker *w, const char *name, actor_ref *ret_ref)

@@ -110,6 +110,7 @@ void actors_rebuild(struct engine *e)
         case ACTOR_SLOT_PORT:
             store_relaxed(&e->actors.table[slot].key,
                           actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
+            actors_name_found(e, slot);
             break;
         case ACTOR_SLOT_SPENT:
             store_relaxed(&e->actors.table[slot].key, actor_key(0, NO_DESTINATION, 0, ACTOR_FREE));
@@ -213,6 +214,7 @@ void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
     durable->name = 0;
     durable->args_size = 0;
     durable->spawned_by = 0;
+    durable->account = 0;
     durable->spawn_worker = UINT32_MAX; /* no commit stands behind it */
     store_release(&durable->word, slot_word(actor_ref_generation(ref), 0, ACTOR_SLOT_PORT));
     store_release(&e->actors.table[port].key,

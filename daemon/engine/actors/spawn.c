@@ -57,14 +57,12 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
     if (spawn->name) {
         pthread_mutex_lock(&e->actors.names_mutex);
         r = actor_names_take(e, spawn->name, ref);
-        if (r >= 0) {
-            durable->name = (uint32_t)r + 1;
+        if (r == 0) {
             if (spawn->at_once) /* who finds the name finds it alive */
                 store_release(&e->actors.table[slot].key,
                               actor_key(generation, queue, request->type,
                                         actors_kind_at_spawn(e, request->type)));
             store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
-            r = 0;
         }
         pthread_mutex_unlock(&e->actors.names_mutex);
     } else {

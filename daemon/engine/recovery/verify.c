@@ -181,6 +181,13 @@ static bool verify_is_phase(const struct segment *s, const struct segment_actor 
     return load_relaxed(&actor->phase_worker) < s->n_ids;
 }
 
+/* Of an actor or a port; 0: it has none. */
+static bool verify_is_name(const struct segment *s, uint32_t name)
+{
+    return name == 0 || (name <= ODEON_NAMES_MAX &&
+                         verify_is_terminated(s->names[name - 1].name, ODEON_NAME_MAX + 1));
+}
+
 static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t word)
 {
     const struct segment *s = v->segment;
@@ -193,7 +200,8 @@ static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t wo
             return 0;
         break;
     case ACTOR_SLOT_PORT:
-        if (slot < ODEON_PORTS_MAX && actor->queue == segment_port_destination(s, slot))
+        if (slot < ODEON_PORTS_MAX && actor->queue == segment_port_destination(s, slot) &&
+            verify_is_name(s, actor->name))
             return 0;
         break;
     case ACTOR_SLOT_LIVE:
@@ -201,9 +209,7 @@ static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t wo
             actor->queue < s->n_mailboxes && !verify_is_aside(s, actor->queue) &&
             slot_word_type(word) >= 1 &&
             slot_word_type(word) < load_relaxed(&s->header->n_actor_types) &&
-            actor->args_size <= ODEON_SPAWN_ARGS_MAX && actor->name <= ODEON_NAMES_MAX &&
-            (actor->name == 0 ||
-             verify_is_terminated(s->names[actor->name - 1].name, ODEON_NAME_MAX + 1)) &&
+            actor->args_size <= ODEON_SPAWN_ARGS_MAX && verify_is_name(s, actor->name) &&
             actor->reserved == 0 && verify_is_phase(s, actor, word))
             return 0;
         break;
