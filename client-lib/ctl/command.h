@@ -110,6 +110,7 @@ int ctl_actor_spawn(struct ctl *ctl);
 int ctl_actor_send(struct ctl *ctl);
 int ctl_actor_call(struct ctl *ctl);
 int ctl_actor_stop(struct ctl *ctl);
+int ctl_listen(struct ctl *ctl);
 int ctl_queue_list(struct ctl *ctl);
 int ctl_timer_list(struct ctl *ctl);
 int ctl_monitor_list(struct ctl *ctl);

@@ -23,7 +23,8 @@ const struct option_info option_table[OPTION_N] = {
                        false },
     [OPTION_WORKER] = { "worker", NULL, "Show each worker and the control thread for itself", NULL,
                         false },
-    [OPTION_COUNT] = { "count", "N", "With --watch: stop after N intervals", NULL, false },
+    [OPTION_COUNT] = { "count", "N", "Stop after N: intervals with --watch, messages with listen",
+                       NULL, false },
     [OPTION_TYPE] = { "type", "TYPE", "Only actors of this type", NULL, false },
     [OPTION_NAME] = { "name", "NAME", "Register the new actor under this name", NULL, false },
     [OPTION_HOW] = { "how", "delete|destroy|finished", "How the actor ends (delete without it)",
@@ -224,6 +225,18 @@ const struct command command_table[] = {
       .doc = "Send an actor the message that ends it",
       .details = "Messages that it has already been sent come first.",
       .run = ctl_actor_stop },
+    { .noun = "listen",
+      .arguments = "[NAME]",
+      .words_max = 1,
+      .options = OPTION_BIT(OPTION_COUNT),
+      .doc = "Print what actors send to a port of this program's own, a message a line",
+      .details =
+          "Says first, on standard error, what the port is for those who are to send to it: "
+          "its reference,\n"
+          "and NAME, if it is to have one.  With --json all of it is on standard output, one "
+          "JSON document a\n"
+          "line.",
+      .run = ctl_listen },
     { .noun = "queue",
       .verb = "list",
       .arguments = "",

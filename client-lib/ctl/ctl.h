@@ -8,7 +8,7 @@
  * ctl.C2  Whatever comes from outside (names, texts of the service) reaches a terminal without
  *     control characters.
  * ctl.C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats
- * --watch`) with "version": 1.
+ * --watch`, a line a message for `listen`) with "version": 1.
  */
 #pragma once
 
@@ -80,6 +80,13 @@ struct ctl_struct {
  * code, after a message. */
 int ctl_struct_fill(struct ctl *ctl, const struct ctl_struct *what, void **ret_bytes,
                     size_t *ret_size);
+
+/* The other way: a payload's fields by name, to be freed with odeon_payload_free(); NULL: they are
+ * not known, or nobody can name them. */
+char *ctl_struct_describe(const struct odeon_message_info *info, const void *data, size_t size,
+                          enum odeon_payload_form form);
+/* A line's end: the message's name, and `fields` of the form WORDS, or how many bytes they are. */
+void ctl_struct_print(struct ctl *ctl, const char *name, const char *fields, size_t size);
 
 /* The message that a command is to send: to words[0], of the type words[1], with the fields behind
  * them (ctl_actor.c). */

@@ -28,21 +28,6 @@ static bool call_parse_timeout(const char *text, int64_t *ret_ns)
     return true;
 }
 
-/* The answer's fields, to be freed; NULL: they are not known, or nobody can name them. */
-static char *call_fields(const struct odeon_message_info *info, const struct odeon_delivery *answer,
-                         enum odeon_payload_form form)
-{
-    struct odeon_layout *layout = NULL;
-    char *text = NULL;
-
-    if (odeon_layout_parse(info->fields, &layout) < 0 ||
-        odeon_layout_check(layout, info->size, info->has_tail) < 0 ||
-        odeon_payload_print(layout, answer->data, answer->size, form, &text) < 0)
-        text = NULL;
-    odeon_layout_free(layout);
-    return text;
-}
-
 static void call_print_json(struct ctl *ctl, const char *name, const char *fields,
                             const struct odeon_delivery *answer)
 {
@@ -62,17 +47,6 @@ static void call_print_json(struct ctl *ctl, const char *name, const char *field
     json_end_document(&json);
 }
 
-static void call_print_words(struct ctl *ctl, const char *name, const char *fields,
-                             const struct odeon_delivery *answer)
-{
-    for (; *name; name++) /* ctl.C2; the fields are printable */
-        fputc(*name > ' ' && *name < 127 ? *name : '?', ctl->out);
-    if (!fields)
-        fprintf(ctl->out, " (%u bytes)\n", answer->size);
-    else
-        fprintf(ctl->out, "%s%s\n", *fields ? " " : "", fields);
-}
-
 static int call_print(struct ctl *ctl, const struct odeon_delivery *answer)
 {
     struct odeon_message_info *info = NULL;
@@ -81,11 +55,12 @@ static int call_print(struct ctl *ctl, const struct odeon_delivery *answer)
 
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot look up the answer's message, number %u", answer->type);
-    fields = call_fields(info, answer, ctl->json ? ODEON_PAYLOAD_JSON : ODEON_PAYLOAD_WORDS);
+    fields = ctl_struct_describe(info, answer->data, answer->size,
+                                 ctl->json ? ODEON_PAYLOAD_JSON : ODEON_PAYLOAD_WORDS);
     if (ctl->json)
         call_print_json(ctl, info->name, fields, answer);
     else
-        call_print_words(ctl, info->name, fields, answer);
+        ctl_struct_print(ctl, info->name, fields, answer->size);
     odeon_payload_free(fields);
     odeon_result_free(info);
     return CTL_DONE;

@@ -8,20 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { TIME_TEXT = 64, IDS_MAX = 1024 };
-
-static const char *ctl_dlq_time_text(uint64_t time_ns, char text[static TIME_TEXT])
-{
-    time_t seconds = (time_t)(time_ns / 1000000000);
-    struct tm parts;
-    size_t n =
-        gmtime_r(&seconds, &parts) ? strftime(text, TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
-
-    snprintf(text + n, TIME_TEXT - n, ".%03" PRIu64 "Z", time_ns / 1000000 % 1000);
-    return text;
-}
+enum { IDS_MAX = 1024 };
 
 static struct cell ctl_dlq_sender(odeon_ref from)
 {
@@ -31,13 +19,13 @@ static struct cell ctl_dlq_sender(odeon_ref from)
 static void ctl_dlq_letter_add(struct listing *listing, const void *row)
 {
     const struct odeon_dead_letter_info *l = row;
-    char when[TIME_TEXT];
+    char when[OUTPUT_TIME_TEXT];
 
-    listing_add(listing,
-                (struct cell[]){ CELL_NUMBER(l->id), CELL_TEXT(ctl_dlq_time_text(l->time_ns, when)),
-                                 CELL_REF(l->to), CELL_TEXT(l->type), CELL_TEXT(l->message),
-                                 CELL_NUMBER(l->size), CELL_TEXT(l->reason),
-                                 CELL_NUMBER(l->attempts), ctl_dlq_sender(l->from) });
+    listing_add(listing, (struct cell[]){
+                             CELL_NUMBER(l->id), CELL_TEXT(output_format_time(l->time_ns, when)),
+                             CELL_REF(l->to), CELL_TEXT(l->type), CELL_TEXT(l->message),
+                             CELL_NUMBER(l->size), CELL_TEXT(l->reason), CELL_NUMBER(l->attempts),
+                             ctl_dlq_sender(l->from) });
 }
 
 static int ctl_dlq_letters_fetch(struct odeon_client *client, const char *filter, uint64_t after,
@@ -127,7 +115,7 @@ int ctl_dlq_show(struct ctl *ctl)
 {
     struct odeon_dead_letter_detail *d = NULL;
     struct properties p;
-    char when[TIME_TEXT];
+    char when[OUTPUT_TIME_TEXT];
     uint64_t id;
     int r, code;
 
@@ -143,7 +131,7 @@ int ctl_dlq_show(struct ctl *ctl)
         return ctl_refuse(ctl, r, "cannot show dead letter %s", ctl->words[0]);
     properties_begin(&p, ctl, "dead_letter");
     properties_add(&p, "Number", "id", CELL_NUMBER(d->letter.id));
-    properties_add(&p, "Time", "time", CELL_TEXT(ctl_dlq_time_text(d->letter.time_ns, when)));
+    properties_add(&p, "Time", "time", CELL_TEXT(output_format_time(d->letter.time_ns, when)));
     properties_add(&p, "To", "to", CELL_REF(d->letter.to));
     properties_add(&p, "Type", "type", CELL_TEXT(d->letter.type));
     properties_add(&p, "From", "from", ctl_dlq_sender(d->letter.from));

@@ -7,6 +7,7 @@
 #include <libsmartcols/libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static char *output_join(const char *const *items, size_t n)
 {
@@ -357,6 +358,18 @@ const char *output_format_bytes(uint64_t bytes, char text[static OUTPUT_BYTES_TE
         snprintf(text, OUTPUT_BYTES_TEXT, "%.0f KiB", (double)bytes / (1 << 10));
     else
         snprintf(text, OUTPUT_BYTES_TEXT, "%u B", (unsigned)bytes);
+    return text;
+}
+
+const char *output_format_time(uint64_t time_ns, char text[static OUTPUT_TIME_TEXT])
+{
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm parts;
+    size_t n = gmtime_r(&seconds, &parts)
+                   ? strftime(text, OUTPUT_TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &parts)
+                   : 0;
+
+    snprintf(text + n, OUTPUT_TIME_TEXT - n, ".%03" PRIu64 "Z", time_ns / 1000000 % 1000);
     return text;
 }
 

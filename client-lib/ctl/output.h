@@ -117,5 +117,8 @@ const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION
 /* "7.5 GiB", "12.0 MiB", "4 KiB", "17 B" */
 enum { OUTPUT_BYTES_TEXT = 32 };
 const char *output_format_bytes(uint64_t bytes, char text[static OUTPUT_BYTES_TEXT]);
+/* "2026-11-26T18:56:05.123Z", from nanoseconds since 1970 */
+enum { OUTPUT_TIME_TEXT = 64 };
+const char *output_format_time(uint64_t time_ns, char text[static OUTPUT_TIME_TEXT]);
 /* What begins (`on`) and ends bold text: "" unless the output is a terminal that wants it. */
 const char *output_bold(const struct ctl *ctl, bool on);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs from a command's words of the form FIELD=VALUE: messages, and spawn arguments. */
+/* Structs from a command's words of the form FIELD=VALUE, and back: messages, spawn arguments. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/suggest.h"
 
@@ -56,4 +56,28 @@ int ctl_struct_fill(struct ctl *ctl, const struct ctl_struct *s, void **ret_byte
         code = struct_fail_words(ctl, s, layout, r);
     odeon_layout_free(layout);
     return code;
+}
+
+char *ctl_struct_describe(const struct odeon_message_info *info, const void *data, size_t size,
+                          enum odeon_payload_form form)
+{
+    struct odeon_layout *layout = NULL;
+    char *text = NULL;
+
+    if (odeon_layout_parse(info->fields, &layout) < 0 ||
+        odeon_layout_check(layout, info->size, info->has_tail) < 0 ||
+        odeon_payload_print(layout, data, size, form, &text) < 0)
+        text = NULL;
+    odeon_layout_free(layout);
+    return text;
+}
+
+void ctl_struct_print(struct ctl *ctl, const char *name, const char *fields, size_t size)
+{
+    for (; *name; name++) /* ctl.C2; the fields are printable */
+        fputc(*name > ' ' && *name < 127 ? *name : '?', ctl->out);
+    if (!fields)
+        fprintf(ctl->out, " (%zu bytes)\n", size);
+    else
+        fprintf(ctl->out, "%s%s\n", *fields ? " " : "", fields);
 }

@@ -3,6 +3,7 @@
 #include "tests/unit/fake_odeon.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,11 @@ void fake_reset(void)
                           .answer_name = "counter_value",
                           .answer_fields = "{ int64_t total; }",
                           .answer = 42,
+                          .answer_size = sizeof(fake.answer),
+                          .delivery_type = 40,
+                          .delivery = &fake.answer,
+                          .delivery_size = sizeof(fake.answer),
+                          .signal = SIGINT,
                           .supervisor_pid = (uint32_t)getpid(),
                           .executor_pid = (uint32_t)getpid() };
     fake_say("");
@@ -84,7 +90,7 @@ struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
 
 int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
 {
-    return client && timeout_ns == 0 ? 0 : -EINVAL;
+    return client && timeout_ns >= 0 ? 0 : -EINVAL;
 }
 
 int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
@@ -258,13 +264,16 @@ int odeon_message_find(struct odeon_client *client, const char *name, uint32_t v
 int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_message_info **ret)
 {
     (void)client;
+    if (id == FAKE_UNKNOWN_TYPE)
+        return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_message_info){ .struct_size = sizeof(**ret),
                                          .id = id,
                                          .version = 1,
                                          .name = fake.answer_name,
                                          .fields = fake.answer_fields,
-                                         .size = sizeof(fake.answer) };
+                                         .size = fake.answer_size,
+                                         .has_tail = fake.answer_tail };
     return 0;
 }
 
@@ -324,6 +333,55 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
 {
     odeon_result_free(port);
     return NULL;
+}
+
+odeon_ref odeon_port_ref(const struct odeon_port *port)
+{
+    (void)port;
+    return actor_ref_make(3, 1);
+}
+
+int odeon_port_register(struct odeon_port *port, const char *name)
+{
+    (void)port;
+    if (strcmp(name, "total") == 0)
+        return -EEXIST;
+    snprintf(fake.port_name, sizeof(fake.port_name), "%s", name);
+    return 0;
+}
+
+int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+{
+    (void)port;
+    if (fake.n_deliveries == 0)
+        return fake.receive_result;
+    fake.n_deliveries--;
+    *ret_delivery = (struct odeon_delivery){ .from = actor_ref_make(7, 5),
+                                             .type = fake.delivery_type,
+                                             .size = (uint32_t)fake.delivery_size,
+                                             .data = fake.delivery };
+    return 1;
+}
+
+/* As if somebody pressed Ctrl-C, when nothing is to come. */
+int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
+                            int64_t timeout_ns)
+{
+    (void)timeout_ns;
+    if (fake.n_deliveries == 0 && fake.receive_result == 0)
+        raise(fake.signal);
+    return odeon_port_receive(port, ret_delivery);
+}
+
+void odeon_port_release(struct odeon_port *port)
+{
+    (void)port;
+}
+
+uint64_t odeon_port_dropped(const struct odeon_port *port)
+{
+    (void)port;
+    return fake.dropped;
 }
 
 int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,

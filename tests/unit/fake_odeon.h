@@ -11,6 +11,7 @@
 #include <odeon/stats.h>
 
 enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES = 9 };
+enum { FAKE_UNKNOWN_TYPE = 404 };
 #define FAKE_GONE (UINT64_C(4) << 32 | ACTOR_REF_OWN | 404) /* no such actor */
 
 struct fake {
@@ -25,8 +26,17 @@ struct fake {
     uint32_t message_size;
     int message_tail, message_by_user;
     const char *answer_name, *answer_fields;
+    uint32_t answer_size;
+    int answer_tail;
     int64_t answer, call_timeout_ns;
     int outcome; /* of a call */
+    /* of a port that listens: how many deliveries come, of which type, and then the result */
+    unsigned n_deliveries;
+    uint32_t delivery_type;
+    const void *delivery;
+    size_t delivery_size;
+    int receive_result, signal;
+    uint64_t dropped;
     int stats_result;
     uint32_t supervisor_pid, executor_pid;
     const char *state;
@@ -44,7 +54,7 @@ struct fake {
     char kind_filter[32];
     struct odeon_spawn_where where;
     odeon_ref to;
-    char message[64];
+    char message[64], port_name[64];
     unsigned char payload[FAKE_PAYLOAD_MAX];
     size_t payload_size;
     int how;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl message, with a library that has no service. */
+/* odeonctl message and odeonctl listen, with a library that has no service. */
+#include <errno.h>
+#include <signal.h>
+
 #include "tests/unit/ctl_run.h"
 
 static void test_message_list(void **state)
@@ -50,6 +53,109 @@ static void test_message_show(void **state)
     check_has(err, "'0' is no version of a message");
 }
 
+static unsigned lines_of(const char *text)
+{
+    unsigned n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+/* The words behind the time, which is another one each time. */
+static void check_line(const char *words)
+{
+    check_has(out, "Z 1.7.5 ");
+    check_has(out, words);
+}
+
+static void test_listen(void **state)
+{
+    (void)state;
+    fake.n_deliveries = 5;
+    assert_int_equal(run("listen|--count|3"), CTL_DONE);
+    assert_string_equal(err, "listening as 1.3.1\n");
+    assert_int_equal(lines_of(out), 3);
+    check_line(" counter_value total=42\n");
+    /* the rest, and then a signal */
+    fake.signal = SIGTERM;
+    assert_int_equal(run("listen|screen|--json"), CTL_DONE);
+    assert_string_equal(fake.port_name, "screen");
+    assert_int_equal(lines_of(out), 3);
+    check_has(out, "{\"version\":1,\"listening\":{\"ref\":\"1.3.1\",\"name\":\"screen\"}}\n");
+    check_has(out, "\"from\":\"1.7.5\",\"message\":\"counter_value\",\"type\":40,\"bytes\":8,"
+                   "\"fields\":{\"total\":42}}}\n");
+    assert_string_equal(err, "");
+
+    assert_int_equal(run("listen|total"), CTL_REFUSED);
+    check_has(err, "cannot listen as 'total'");
+    fake.call_result = -EACCES;
+    fake_say("port_open needs the role post; user 1000 has here: observe");
+    assert_int_equal(run("listen"), CTL_REFUSED);
+    check_has(err, "cannot open a port to listen at: port_open needs the role post");
+}
+
+static void test_listen_to_strange_things(void **state)
+{
+    static const char text[] = "\033[2J\"quoted\"\n";
+
+    (void)state;
+    fake.n_deliveries = 1;
+    fake.delivery_type = FAKE_UNKNOWN_TYPE;
+    assert_int_equal(run("listen"), CTL_DONE);
+    check_line(" type-404 (8 bytes)\n");
+    fake.n_deliveries = 1;
+    assert_int_equal(run("listen|--json"), CTL_DONE);
+    check_has(out, "\"message\":null,\"type\":404,\"bytes\":8,\"fields\":null}}\n");
+    /* another size than the type has */
+    fake.n_deliveries = 1;
+    fake.delivery_type = 40;
+    fake.delivery_size = 4;
+    assert_int_equal(run("listen"), CTL_DONE);
+    check_line(" counter_value (4 bytes)\n");
+    /* what a terminal would act on */
+    fake.n_deliveries = 1;
+    fake.answer_name = "said\033[1m";
+    fake.answer_fields = "{ char text[]; }";
+    fake.answer_size = 0;
+    fake.answer_tail = 1;
+    fake.delivery = text;
+    fake.delivery_size = sizeof(text) - 1;
+    assert_int_equal(run("listen"), CTL_DONE);
+    check_line(" said?[1m text=\"\\x1b[2J\\\"quoted\\\"\\x0a\"\n");
+    assert_null(strchr(out, '\033'));
+    fake.n_deliveries = 1;
+    assert_int_equal(run("listen|--json"), CTL_DONE);
+    check_has(out, "{\"text\":\"\\u001b[2J\\\"quoted\\\"\\n\"}");
+    assert_null(strchr(out, '\033'));
+}
+
+static void test_listen_to_the_end(void **state)
+{
+    (void)state;
+    fake.n_deliveries = 2;
+    fake.receive_result = -EPIPE;
+    fake.dropped = 7;
+    fake_say("the service is stopping");
+    assert_int_equal(run("listen"), CTL_UNREACHABLE);
+    assert_int_equal(lines_of(out), 2);
+    check_has(err, "nothing more can be received: the service is stopping. See the journal");
+    fake.receive_result = 0;
+    assert_int_equal(run("listen"), CTL_DONE);
+    check_has(err, "7 messages have been dropped: they came faster than they were read");
+}
+
+static void test_listen_usage(void **state)
+{
+    (void)state;
+    assert_int_equal(run("listen|a|b"), CTL_USAGE);
+    check_has(err, "'b' is one argument too many");
+    assert_int_equal(run("listen|--count|0"), CTL_USAGE);
+    check_has(err, "not a number of messages");
+    assert_int_equal(run("listen|--count|many"), CTL_USAGE);
+    check_has(err, "not a number of messages");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -57,6 +163,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_message_list),
         TEST(test_message_show),
+        TEST(test_listen),
+        TEST(test_listen_to_strange_things),
+        TEST(test_listen_to_the_end),
+        TEST(test_listen_usage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
