@@ -11,7 +11,8 @@
 # docs/examples/wordcount and streams the text through it: a client posts it in chunks through
 # shared memory to splitters, these send words to counters on all workers, and the most frequent
 # words come back. First once, compared with what tr, sort and uniq say; then many times in a row,
-# so that there is something to see, with `odeonctl stats --watch` beside it.
+# so that there is something to see, with `odeonctl stats --watch` beside it. At the end an actor of
+# docs/examples/counter is asked, and answers.
 #
 # The text is what every Debian machine with git has, some 15 MB: the licences
 # (/usr/share/common-licenses), the copyright files of the installed packages
@@ -31,6 +32,7 @@ LONG_S=5         # about how long the second run takes
 KEEP='' WORK='' SERVICE='' WATCH=''
 BUILD=$PWD/build/install
 EXAMPLE=$BUILD/docs/examples/wordcount
+COUNTER=$BUILD/docs/examples/counter/counter.so
 
 usage()
 {
@@ -102,7 +104,7 @@ build()
 {
     if ! { cmake --preset install &&
         cmake --build --preset install --target odeond odeon-executor odeonctl \
-            odeon-wordcount wordcount-plugin; } \
+            odeon-wordcount wordcount-plugin counter-plugin; } \
         >"$WORK/build.log" 2>&1; then
         tail -n 40 "$WORK/build.log"
         die "the build failed"
@@ -181,6 +183,22 @@ count_often()
     echo "top words: equal to coreutils' counts times $times in all $TOP lines"
 }
 
+# asked COMMAND...: shows it with what it prints.
+asked()
+{
+    echo "\$ $*"
+    "$@" || die "odeonctl: exit status $?"
+}
+
+ask_an_actor()
+{
+    odeonctl plugin load "$COUNTER" || die "the plugin was refused"
+    asked odeonctl actor spawn counter --name total
+    asked odeonctl actor send total counter_add amount=3 weight=2
+    asked odeonctl actor call total counter_get | tee "$WORK/answer"
+    grep -qx 'counter_value total=6' "$WORK/answer" || die "the answer is another one"
+}
+
 show_statistics()
 {
     local gulps
@@ -232,6 +250,8 @@ say "Counting them again and again"
 count_often
 say "What the scheduler has done"
 show_statistics
+say "Asking an actor"
+ask_an_actor
 
 if [ -n "$KEEP" ]; then
     say "The service goes on, process $SERVICE"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bare.sh - the commands of README.md and docs/plugins.md, as they stand and in their order, on a
-# machine with nothing on it. Three minutes a run on two cores, and up to eighteen beside other
-# work (measured); four runs by default.
+# bare.sh - the commands of README.md, docs/plugins.md and docs/first-hour.md, as they stand and in
+# their order, on a machine with nothing on it. Three minutes a run on two cores, and up to eighteen
+# beside other work (measured); four runs by default.
 #
 #   tests/bare.sh [options]
 #

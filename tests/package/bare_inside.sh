@@ -93,6 +93,10 @@ substitute()
             return
         fi
         ;;
+    *'journalctl -u'*)
+        note "left to tests/rig: $command"
+        return
+        ;;
     *'systemctl '*)
         note "left to tests/rig: $command"
         note "instead of it, the service is started by hand"
@@ -154,5 +158,6 @@ chown -R "$NAME" /bare/tree.git
 run "git clone -q /bare/tree.git '$HOUSE'" || exit 1
 read_document README.md
 [ $BROKEN != 0 ] || { stand_in_start; read_document docs/plugins.md; }
+[ $BROKEN != 0 ] || { stand_in_start; read_document docs/first-hour.md; }
 stand_in_stop
 [ $BROKEN = 0 ]

@@ -54,10 +54,11 @@ take rig-numbers rig-numbers
 take probe.so probe.so
 cp "$HERE/$SCRIPT" "$HERE/service.sh" "$HERE/tap.sh" "$HERE/../../daemon/common/events.h" "$STAGE"
 
-# README's commands are run where they find what they name.
+# The commands of README.md and of docs/first-hour.md are run where they find what they name.
 if [ "$SCRIPT" = test_systemd_readme.sh ]; then
-    cp "$HERE/../package/commands.awk" "$HERE/../../README.md" "$STAGE"
-    mkdir "$STAGE/docs" && cp -r "$HERE/../../docs/examples" "$STAGE/docs"
+    cp "$HERE/../package/commands.awk" "$HERE/steps.awk" "$HERE/../../README.md" "$STAGE"
+    mkdir "$STAGE/docs" && cp -r "$HERE/../../docs/examples" "$HERE/../../docs/first-hour.md" \
+        "$STAGE/docs"
 fi
 
 # Two builds of the same layout: other bytes, another version.
