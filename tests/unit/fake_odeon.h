@@ -10,6 +10,8 @@
 #include <odeon/observe.h>
 #include <odeon/stats.h>
 
+#include "proto/reference.h"
+
 enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES = 9 };
 enum { FAKE_UNKNOWN_TYPE = 404 };
 #define FAKE_GONE (UINT64_C(4) << 32 | ACTOR_REF_OWN | 404) /* no such actor */
@@ -62,5 +64,8 @@ struct fake {
 extern struct fake fake;
 
 void fake_reset(void);
+/* Of a result, which is counted until it is freed; of a list of so many rows of a size. */
+void *fake_alloc(size_t size);
+struct odeon_list *fake_list(size_t n, size_t size);
 /* What odeon_error_text() says from now on, until a call says something else. */
 void fake_say(const char *text);

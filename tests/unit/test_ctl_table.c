@@ -650,40 +650,6 @@ static void test_stats(void **state)
     assert_int_equal(run("stats"), CTL_VERSION);
 }
 
-static void test_top(void **state)
-{
-    static const char *const bad[] = { "top|queues", "top|--sort|size", "top|--watch|0",
-                                       "top|--count|0" };
-
-    (void)state;
-    fake_reset();
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(run(bad[i]), CTL_USAGE);
-    check_has(err, "not a number of looks");
-    assert_int_equal(run("top|--watch|0.1|--count|1"), CTL_DONE);
-    /* sorted by run time; what has run nothing is not there */
-    assert_non_null(strstr(out, "slow"));
-    assert_true(strstr(out, "slow") < strstr(out, "counter"));
-    assert_null(strstr(out, "quiet"));
-    assert_non_null(strstr(out, "2.00 k")); /* 1,000 in half a second */
-    assert_non_null(strstr(out, "80.0 %"));
-    assert_non_null(strstr(out, "2.50 ms"));
-    assert_int_equal(run("top|types|--watch|0.1|--count|2|--sort|messages|--json"), CTL_DONE);
-    assert_true(strstr(out, "counter") < strstr(out, "\"slow\""));
-    assert_non_null(strstr(out, "\"wait_p99_ns\":2500000"));
-    assert_int_equal(run("top|actors|--limit|1"), CTL_DONE);
-    assert_non_null(strstr(out, "50.0 %"));
-    assert_null(strstr(out, "slow"));
-    assert_int_equal(run("top|actors|--sort|wait|--json"), CTL_DONE);
-    assert_non_null(strstr(out, "\"messages_waiting\":12345"));
-    assert_int_equal(run("top|flows"), CTL_DONE);
-    assert_non_null(strstr(out, "99.5"));
-    fake.call_result = -EACCES;
-    fake_say("observe needs the role observe");
-    assert_int_equal(run("top"), CTL_REFUSED);
-    assert_non_null(strstr(err, "needs the role observe"));
-}
-
 static void test_stats_watch(void **state)
 {
     unsigned lines = 0;
@@ -735,7 +701,6 @@ int main(void)
         TEST(test_client),
         TEST(test_stats),
         TEST(test_stats_watch),
-        TEST(test_top),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

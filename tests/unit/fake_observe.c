@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What actors do, of a library without a service (fake_odeon.h): always the same. */
+#include "tests/unit/fake_odeon.h"
+
+int odeon_observe_open(struct odeon_client *client, struct odeon_observer **ret)
+{
+    (void)client;
+    if (fake.call_result < 0)
+        return fake.call_result;
+    *ret = fake_alloc(1);
+    return 0;
+}
+
+struct odeon_observer *odeon_observe_close(struct odeon_observer *observer)
+{
+    odeon_result_free(observer);
+    return NULL;
+}
+
+int odeon_observe_look(struct odeon_observer *observer, uint64_t *ret_ns)
+{
+    (void)observer;
+    *ret_ns = 500000000;
+    return 0;
+}
+
+int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon_list **ret)
+{
+    struct odeon_type_figures *rows;
+
+    (void)observer;
+    *ret = fake_list(3, sizeof(*rows));
+    rows = (*ret)->rows;
+    rows[0] = (struct odeon_type_figures){ .type = "counter",
+                                           .plugin = "counter",
+                                           .messages = total ? 3000000 : 1000,
+                                           .run_ns = 50000000,
+                                           .sends = 20,
+                                           .run_p50_ns = 31,
+                                           .wait_p99_ns = 2500000 };
+    rows[1] = (struct odeon_type_figures){
+        .type = "slow", .plugin = "p", .messages = 4, .run_ns = 400000000, .timed = 4
+    };
+    rows[2] = (struct odeon_type_figures){ .type = "quiet", .plugin = "p" };
+    return 0;
+}
+
+int odeon_observe_actors(struct odeon_observer *observer, enum odeon_observe_by by,
+                         struct odeon_list **ret)
+{
+    struct odeon_actor_figures *rows;
+
+    (void)observer;
+    *ret = fake_list(2, sizeof(*rows));
+    rows = (*ret)->rows;
+    rows[0] = (struct odeon_actor_figures){
+        .ref = FAKE_GONE, .type = "counter", .most = by == ODEON_BY_RUN ? 0.5 : 12345, .least = 0.25
+    };
+    rows[1] = (struct odeon_actor_figures){ .ref = FAKE_GONE + 1, .type = "slow" };
+    return 0;
+}
+
+int odeon_observe_flows(struct odeon_observer *observer, struct odeon_list **ret)
+{
+    struct odeon_flow_figures *rows;
+
+    (void)observer;
+    *ret = fake_list(2, sizeof(*rows));
+    rows = (*ret)->rows;
+    rows[0] =
+        (struct odeon_flow_figures){ .from = "port", .port = 3, .to = "counter", .most = 99.5 };
+    rows[1] = (struct odeon_flow_figures){ .from = "counter", .to = "slow", .most = 1 };
+    return 0;
+}
