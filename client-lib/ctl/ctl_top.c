@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#define TOP_SECONDS 1.0
+#define TOP_SECONDS     1.0
+#define TOP_PATIENCE_NS INT64_C(5000000000) /* with a service that is started again */
 
 enum top_view { TOP_TYPES, TOP_ACTORS, TOP_FLOWS, TOP_N };
 static const char *const top_views[TOP_N] = { "types", "actors", "flows" };
@@ -27,8 +28,9 @@ struct top {
     enum top_view view;
     enum odeon_observe_by by;
     bool total;
-    double seconds; /* between looks, at least */
-    double passed;  /* since the look before, or since odeond's start */
+    double seconds;  /* between looks, at least */
+    double passed;   /* since the look before, or since odeond's start */
+    uint32_t odeond; /* whose file is read: its process; 0: none yet */
     uint64_t count;
 };
 
@@ -299,17 +301,32 @@ static void top_sleep(double seconds)
         ;
 }
 
-/* Since when totals have been counted. */
-static int top_find_age(struct top *top)
+/* Another odeond has a file of its own, of which the time since it began is all that there is. */
+static int top_open(struct top *top, uint32_t odeond)
+{
+    int r;
+
+    odeon_observe_close(top->observer);
+    top->observer = NULL;
+    r = odeon_observe_open(top->ctl->client, &top->observer);
+    if (r < 0)
+        return ctl_refuse(top->ctl, r, "cannot observe actors");
+    top->odeond = odeond;
+    return 0;
+}
+
+/* Whether the service is there, which one it is, and since when. */
+static int top_find_service(struct top *top, double *ret_age)
 {
     struct odeon_status *status = NULL;
-    int r = odeon_service_status(top->ctl->client, &status);
+    int r = odeon_service_status(top->ctl->client, &status), code;
 
     if (r < 0)
-        return ctl_refuse(top->ctl, r, "cannot ask how long the service has run");
-    top->passed = (double)status->uptime_ns / 1e9;
+        return ctl_refuse(top->ctl, r, "the service does not answer");
+    *ret_age = (double)status->uptime_ns / 1e9;
+    code = status->supervisor_pid == top->odeond ? 0 : top_open(top, status->supervisor_pid);
     odeon_result_free(status);
-    return 0;
+    return code;
 }
 
 /* Types are compared with the look before; what actors and flows do is told by windows of the
@@ -317,22 +334,25 @@ static int top_find_age(struct top *top)
 static int top_look(struct top *top, bool first)
 {
     uint64_t ns = 0;
-    int r;
+    double age;
+    int code, r;
 
-    if (top->total || (first && top->view != TOP_TYPES))
-        top_sleep(first ? 0 : top->seconds);
-    else
+    if (!first || (top->view == TOP_TYPES && !top->total))
         top_sleep(top->seconds);
+    code = top_find_service(top, &age);
+    if (code)
+        return code;
     r = odeon_observe_look(top->observer, &ns);
     if (r < 0)
         return ctl_refuse(top->ctl, r, "cannot read what actors do");
-    top->passed = (double)ns / 1e9;
-    return top->total ? top_find_age(top) : 0;
+    top->passed = top->total ? age : (double)ns / 1e9;
+    return 0;
 }
 
 static int top_run(struct top *top)
 {
-    int code = 0;
+    double age;
+    int code = top_find_service(top, &age);
 
     for (uint64_t n = 0; n < top->count && !code; n++) {
         code = top_look(top, n == 0);
@@ -347,7 +367,7 @@ static int top_run(struct top *top)
 int ctl_top(struct ctl *ctl)
 {
     struct top top = { .ctl = ctl, .total = ctl->option[OPTION_TOTAL] != NULL };
-    int code = top_parse_view(&top), r;
+    int code = top_parse_view(&top);
 
     if (!code)
         code = top_parse_sort(&top);
@@ -357,9 +377,8 @@ int ctl_top(struct ctl *ctl)
         code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_observe_open(ctl->client, &top.observer);
-    if (r < 0)
-        return ctl_refuse(ctl, r, "cannot observe actors");
+    if (top.count > 1)
+        (void)odeon_client_set_patience(ctl->client, TOP_PATIENCE_NS);
     code = top_run(&top);
     odeon_observe_close(top.observer);
     return code;

@@ -8,12 +8,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <odeon/observe.h>
 
 #include "tests/system/harness.h"
+#include "tests/system/manager.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
 
@@ -199,6 +201,68 @@ static void test_it_goes_on_behind_a_crash(void **state)
     odeon_observe_close(observer);
 }
 
+/* ---- odeonctl top */
+
+static FILE *top_begin(const struct service *watched, const char *words)
+{
+    char command[512];
+    FILE *out;
+
+    snprintf(command, sizeof(command), "exec '%s' --socket '%s' top --json %s 2>&1", TEST_ODEONCTL,
+             watched->socket, words);
+    out = popen(command, "re");
+    assert_non_null(out);
+    return out;
+}
+
+/* Reads to the end of another look; false: there is none. */
+static bool top_goes_on(FILE *out)
+{
+    char line[4096];
+
+    while (fgets(line, sizeof(line), out))
+        if (strstr(line, "\"more\":"))
+            return true;
+    return false;
+}
+
+static void test_top_ends_with_the_service(void **state)
+{
+    FILE *out;
+    int status;
+
+    (void)state;
+    begin((const char *const[]){ NULL });
+    out = top_begin(&service, "--watch 0.1");
+    assert_true(top_goes_on(out) && top_goes_on(out));
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    while (top_goes_on(out))
+        ;
+    status = pclose(out);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+}
+
+static void test_top_goes_on_with_the_next_one(void **state)
+{
+    static const char *const arguments[] = { SMALL_SERVICE, "--plugin", TEST_PROBE, NULL };
+    struct manager *manager =
+        manager_start(&(struct manager_options){ .arguments = arguments, .activate = true });
+    FILE *out;
+
+    (void)state;
+    manager_wait_ready(manager);
+    out = top_begin(manager_service(manager), "actors --watch 0.1");
+    assert_true(top_goes_on(out) && top_goes_on(out));
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    for (int i = 0; i < 5; i++)
+        assert_true(top_goes_on(out));
+    assert_int_equal(manager_stop(manager), 0);
+    manager_end(manager);
+    pclose(out);
+}
+
 /* ---- who may */
 
 static int look(struct odeon_client *client, void *argument)
@@ -253,6 +317,8 @@ int main(void)
         cmocka_unit_test_teardown(test_the_hot_actor_is_named, end),
         cmocka_unit_test_teardown(test_waiting_is_told, end),
         cmocka_unit_test_teardown(test_it_goes_on_behind_a_crash, end),
+        cmocka_unit_test_teardown(test_top_ends_with_the_service, end),
+        cmocka_unit_test(test_top_goes_on_with_the_next_one),
         cmocka_unit_test_teardown(test_the_role_is_needed_and_nobody_writes, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
