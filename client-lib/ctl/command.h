@@ -39,6 +39,8 @@ enum option {
     OPTION_BY,
     OPTION_OF,
     OPTION_TIMEOUT,
+    OPTION_SUMMARY,
+    OPTION_REASON,
     OPTION_SORT,
     OPTION_TOTAL,
     OPTION_N,

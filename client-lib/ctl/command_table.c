@@ -47,6 +47,11 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_TIMEOUT] = { "timeout", "SECONDS",
                          "Wait so long for the answer (10 without it, fractions allowed)", NULL,
                          false },
+    [OPTION_SUMMARY] = { "summary", NULL, "Show sums by type, message and reason", NULL, false },
+    [OPTION_REASON] = { "reason", "REASON", "Only those that are dead for this reason",
+                        "attempts-exhausted bad-size no-such-actor not-accepted quarantined "
+                        "queue-full type-not-loaded",
+                        false },
     [OPTION_SORT] = { "sort", "run|messages|wait", "What to sort by (run without it)",
                       "run messages wait", false },
     [OPTION_TOTAL] = { "total", NULL, "Of types: since the service began, instead of now", NULL,
@@ -273,7 +278,8 @@ const struct command command_table[] = {
     { .noun = "dlq",
       .verb = "list",
       .arguments = "",
-      .options = OPTIONS_PAGED,
+      .options = OPTIONS_PAGED | OPTION_BIT(OPTION_SUMMARY) | OPTION_BIT(OPTION_TYPE) |
+                 OPTION_BIT(OPTION_REASON),
       .doc = "List the dead letters, oldest first",
       .run = ctl_dlq_list },
     { .noun = "dlq",

@@ -16,40 +16,6 @@ static struct cell ctl_dlq_sender(odeon_ref from)
     return from == ODEON_NOBODY ? CELL_NONE : CELL_REF(from);
 }
 
-static void ctl_dlq_letter_add(struct listing *listing, const void *row)
-{
-    const struct odeon_dead_letter_info *l = row;
-    char when[OUTPUT_TIME_TEXT];
-
-    listing_add(listing, (struct cell[]){
-                             CELL_NUMBER(l->id), CELL_TEXT(output_format_time(l->time_ns, when)),
-                             CELL_REF(l->to), CELL_TEXT(l->type), CELL_TEXT(l->message),
-                             CELL_NUMBER(l->size), CELL_TEXT(l->reason), CELL_NUMBER(l->attempts),
-                             ctl_dlq_sender(l->from) });
-}
-
-static int ctl_dlq_letters_fetch(struct odeon_client *client, const char *filter, uint64_t after,
-                                 uint32_t rows, struct odeon_list **ret)
-{
-    (void)filter;
-    return odeon_dead_letter_list(client, after, rows, ret);
-}
-
-int ctl_dlq_list(struct ctl *ctl)
-{
-    static const struct column columns[] = {
-        { "ID", "id", true },          { "TIME", "time", false },        { "TO", "to", true },
-        { "TYPE", "type", false },     { "MESSAGE", "message", false },  { "BYTES", "bytes", true },
-        { "REASON", "reason", false }, { "ATTEMPTS", "attempts", true }, { "FROM", "from", true },
-    };
-    static const struct listing_source source = { .what = "cannot list the dead letters",
-                                                  .fetch = ctl_dlq_letters_fetch,
-                                                  .row_size = sizeof(struct odeon_dead_letter_info),
-                                                  .add = ctl_dlq_letter_add };
-
-    return listing_fetch(ctl, "dead_letters", columns, 9, &source);
-}
-
 /* Hexadecimal bytes; to be freed; NULL: no memory. */
 static char *ctl_dlq_payload_text(const uint8_t *bytes, size_t n)
 {

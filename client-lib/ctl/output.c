@@ -240,47 +240,79 @@ int listing_end(struct listing *listing, bool more, uint64_t next)
     return listing->failed ? output_no_memory(ctl) : 0;
 }
 
+/* Where a listing has come to. */
+struct walk {
+    struct ctl *ctl;
+    const struct listing_source *source;
+    uint64_t after, left;
+    bool more;
+};
+
+static void listing_add_page(struct listing *listing, struct walk *walk,
+                             const struct odeon_list *list)
+{
+    const struct listing_source *source = walk->source;
+
+    walk->more = list->more != 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const char *row = (const char *)list->rows + i * source->row_size;
+
+        if (source->wants && !source->wants(walk->ctl, row))
+            continue;
+        source->add(listing, row);
+        if (--walk->left == 0 && i + 1 < list->n && source->after) {
+            walk->more = true;
+            walk->after = source->after(row);
+            return;
+        }
+    }
+    walk->after = list->next;
+}
+
+static int listing_fetch_page(const struct walk *walk, struct odeon_list **ret)
+{
+    enum { PAGE_ROWS = 256 }; /* the service gives no more at once */
+    bool all = walk->source->wants || walk->left > PAGE_ROWS;
+    int r = walk->source->fetch(walk->ctl->client, walk->source->filter, walk->after,
+                                all ? PAGE_ROWS : (uint32_t)walk->left, ret);
+
+    return r < 0 ? ctl_refuse(walk->ctl, r, "%s", walk->source->what) : 0;
+}
+
 int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns, size_t n_columns,
                   const struct listing_source *source)
 {
-    enum { PAGE_ROWS = 256 }; /* the service gives no more at once */
-    uint64_t after = ctl->after, left = ctl->limit;
+    struct walk walk = {
+        .ctl = ctl, .source = source, .after = ctl->after, .left = ctl->limit, .more = true
+    };
     struct listing listing;
-    bool begun = false, more = true;
-    int code = 0, end;
+    bool begun = false;
+    int code = ctl_connect(ctl), end;
 
-    code = ctl_connect(ctl);
     if (code)
         return code;
-    while (more && left) {
+    while (walk.more && walk.left) {
         struct odeon_list *list = NULL;
-        int r = source->fetch(ctl->client, source->filter, after,
-                              left < PAGE_ROWS ? (uint32_t)left : PAGE_ROWS, &list);
 
-        if (r < 0) {
-            code = ctl_refuse(ctl, r, "%s", source->what);
+        code = listing_fetch_page(&walk, &list);
+        if (code)
             break;
-        }
         if (!begun)
             listing_begin(&listing, ctl, key, columns, n_columns);
         begun = true;
-        for (size_t i = 0; i < list->n && left; i++, left--)
-            source->add(&listing, (const char *)list->rows + i * source->row_size);
-        more = list->more != 0;
-        if (more && list->next <= after) { /* would go round for ever */
+        if (list->more && list->next <= walk.after) /* would go round for ever */
             code = ctl_fail(ctl, CTL_REFUSED,
                             "%s: the service's page after %" PRIu64 " leads back to %" PRIu64
                             ". Report this with both versions",
-                            source->what, after, list->next);
-            odeon_list_free(list);
-            break;
-        }
-        after = list->next;
+                            source->what, walk.after, list->next);
+        listing_add_page(&listing, &walk, list);
         odeon_list_free(list);
+        if (code)
+            break;
     }
     if (!begun)
         return code;
-    end = listing_end(&listing, more, after);
+    end = listing_end(&listing, walk.more, walk.after);
     return code ? code : end;
 }
 

@@ -89,6 +89,10 @@ struct listing_source {
     const char *filter;
     size_t row_size;
     void (*add)(struct listing *listing, const void *row);
+    /* Of rows that are looked through here, one by one: whether this one is to be added, and what
+     * --after continues behind it with; both or neither. */
+    bool (*wants)(const struct ctl *ctl, const void *row);
+    uint64_t (*after)(const void *row);
 };
 int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns, size_t n_columns,
                   const struct listing_source *source);

@@ -559,10 +559,37 @@ int odeon_memory_show(struct odeon_client *client, const char *by, struct odeon_
     return 0;
 }
 
+/* Three a page, of two types in turn, every third one for another reason. */
+static void fake_letters(uint64_t after, struct odeon_list **ret)
+{
+    size_t from = after ? (size_t)after - 1 : 0,
+           n = fake.n_letters - from < 3 ? fake.n_letters - from : 3;
+    struct odeon_dead_letter_info *rows;
+
+    *ret = fake_list(n, sizeof(*rows));
+    rows = (*ret)->rows;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct odeon_dead_letter_info){
+            .id = from + i + 1,
+            .to = 0x101000009,
+            .type = (from + i) % 2 ? "account" : "counter",
+            .message = "go",
+            .reason = (from + i) % 3 ? "queue-full" : "quarantined",
+            .size = 10,
+            .time_ns = UINT64_C(1700000000000000000) + (from + i) * 1000000000,
+        };
+    (*ret)->next = from + n + 1;
+    (*ret)->more = from + n < fake.n_letters;
+}
+
 int odeon_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                            struct odeon_list **ret)
 {
-    (void)client, (void)after, (void)rows;
+    (void)client, (void)rows;
+    if (fake.n_letters) {
+        fake_letters(after, ret);
+        return 0;
+    }
     *ret = fake_list(1, sizeof(struct odeon_dead_letter_info));
     *(struct odeon_dead_letter_info *)(*ret)->rows =
         (struct odeon_dead_letter_info){ .id = 12,

@@ -20,7 +20,7 @@ struct fake {
     /* answers */
     int connect_result, call_result; /* of odeon_client_connect(); of everything else */
     const char *text;                /* odeon_error_text() */
-    size_t n_actors;
+    size_t n_actors, n_letters;
     const char *client_name;
     const char *message_fields, *args_fields;
     uint32_t args_size;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What commands choose and sum up by themselves, with a library that has no service. */
+#include <errno.h>
+
+#include "tests/unit/ctl_run.h"
+
+static void test_top(void **state)
+{
+    static const char *const bad[] = { "top|queues", "top|--sort|size", "top|--watch|0",
+                                       "top|--count|0" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(run(bad[i]), CTL_USAGE);
+    check_has(err, "not a number of looks");
+    assert_int_equal(run("top|--watch|0.1|--count|1"), CTL_DONE);
+    /* sorted by run time; what has run nothing is not there */
+    assert_non_null(strstr(out, "slow"));
+    assert_true(strstr(out, "slow") < strstr(out, "counter"));
+    assert_null(strstr(out, "quiet"));
+    assert_non_null(strstr(out, "2.00 k")); /* 1,000 in half a second */
+    assert_non_null(strstr(out, "80.0 %"));
+    assert_non_null(strstr(out, "2.50 ms"));
+    assert_int_equal(run("top|types|--watch|0.1|--count|2|--sort|messages|--json"), CTL_DONE);
+    assert_true(strstr(out, "counter") < strstr(out, "\"slow\""));
+    assert_non_null(strstr(out, "\"wait_p99_ns\":2500000"));
+    assert_int_equal(run("top|actors|--limit|1"), CTL_DONE);
+    assert_non_null(strstr(out, "50.0 %"));
+    assert_null(strstr(out, "slow"));
+    assert_int_equal(run("top|actors|--sort|wait|--json"), CTL_DONE);
+    assert_non_null(strstr(out, "\"messages_waiting\":12345"));
+    assert_int_equal(run("top|flows"), CTL_DONE);
+    assert_non_null(strstr(out, "99.5"));
+    fake.call_result = -EACCES;
+    fake_say("observe needs the role observe");
+    assert_int_equal(run("top"), CTL_REFUSED);
+    assert_non_null(strstr(err, "needs the role observe"));
+}
+
+static unsigned count_of(const char *text, const char *part)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
+static void test_dead_letters_by_type_and_reason(void **state)
+{
+    (void)state;
+    fake.n_letters = 20;
+    assert_int_equal(run("dlq|list|--type|account|--json"), CTL_DONE);
+    assert_int_equal(count_of(out, "\"id\":"), 10);
+    assert_null(strstr(out, "counter"));
+    assert_int_equal(run("dlq|list|--type|account|--reason|quarantined|--json"), CTL_DONE);
+    assert_int_equal(count_of(out, "\"id\":"), 3); /* 4, 10, 16 */
+    /* cut in the middle of a page: the next one begins behind the last that was shown */
+    assert_int_equal(run("dlq|list|--reason|quarantined|--limit|2|--json"), CTL_DONE);
+    check_has(out, "{\"id\":4,");
+    check_has(out, "\"more\":true,\"next\":5}");
+    assert_int_equal(run("dlq|list|--reason|quarantined|--after|5|--limit|1|--json"), CTL_DONE);
+    check_has(out, "{\"id\":7,");
+    assert_int_equal(run("dlq|list|--reason|quarantine"), CTL_USAGE);
+    check_has(err, "Did you mean quarantined?");
+    assert_int_equal(run("dlq|list|--summary|--json"), CTL_DONE);
+    check_has(out, "{\"letters\":7,\"bytes\":70,\"type\":\"account\",\"message\":\"go\","
+                   "\"reason\":\"queue-full\",\"oldest\":\"2023-11-14T22:13:21.000Z\",");
+    assert_int_equal(run("dlq|list|--summary|--type|counter|--json"), CTL_DONE);
+    assert_null(strstr(out, "account"));
+    assert_int_equal(count_of(out, "\"letters\":"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_top, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dead_letters_by_type_and_reason, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
