@@ -39,6 +39,7 @@ enum option {
     OPTION_BY,
     OPTION_OF,
     OPTION_TIMEOUT,
+    OPTION_BUSY,
     OPTION_SUMMARY,
     OPTION_REASON,
     OPTION_SORT,

@@ -17,6 +17,19 @@ static void queue_add(struct listing *listing, const void *row)
                                           CELL_NUMBER(q->actors), CELL_FLAG(q->retiring != 0) });
 }
 
+static bool queue_is_busy(const struct ctl *ctl, const void *row)
+{
+    const struct odeon_queue_info *q = row;
+
+    (void)ctl;
+    return q->bytes || q->urgent_bytes;
+}
+
+static uint64_t queue_after(const void *row)
+{
+    return (uint64_t)((const struct odeon_queue_info *)row)->id + 1;
+}
+
 int ctl_queue_list(struct ctl *ctl)
 {
     static const struct column columns[] = {
@@ -39,5 +52,9 @@ int ctl_queue_list(struct ctl *ctl)
         return ctl_fail(
             ctl, CTL_USAGE,
             "--kind: '%s' is no kind of queue. Write ordinary, pinned, follow or detached", kind);
+    if (ctl->option[OPTION_BUSY]) {
+        source.wants = queue_is_busy;
+        source.after = queue_after;
+    }
     return listing_fetch(ctl, "queues", columns, 8, &source);
 }

@@ -248,8 +248,8 @@ struct walk {
     bool more;
 };
 
-static void listing_add_page(struct listing *listing, struct walk *walk,
-                             const struct odeon_list *list)
+static void output_add_page(struct listing *listing, struct walk *walk,
+                            const struct odeon_list *list)
 {
     const struct listing_source *source = walk->source;
 
@@ -269,7 +269,7 @@ static void listing_add_page(struct listing *listing, struct walk *walk,
     walk->after = list->next;
 }
 
-static int listing_fetch_page(const struct walk *walk, struct odeon_list **ret)
+static int output_fetch_page(const struct walk *walk, struct odeon_list **ret)
 {
     enum { PAGE_ROWS = 256 }; /* the service gives no more at once */
     bool all = walk->source->wants || walk->left > PAGE_ROWS;
@@ -294,7 +294,7 @@ int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns
     while (walk.more && walk.left) {
         struct odeon_list *list = NULL;
 
-        code = listing_fetch_page(&walk, &list);
+        code = output_fetch_page(&walk, &list);
         if (code)
             break;
         if (!begun)
@@ -305,7 +305,7 @@ int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns
                             "%s: the service's page after %" PRIu64 " leads back to %" PRIu64
                             ". Report this with both versions",
                             source->what, walk.after, list->next);
-        listing_add_page(&listing, &walk, list);
+        output_add_page(&listing, &walk, list);
         odeon_list_free(list);
         if (code)
             break;

@@ -71,11 +71,28 @@ static void test_dead_letters_by_type_and_reason(void **state)
     assert_int_equal(count_of(out, "\"letters\":"), 2);
 }
 
+static void test_actors_of_a_type_are_stopped(void **state)
+{
+    (void)state;
+    fake.n_actors = 600; /* three pages */
+    assert_int_equal(run("actor|stop|--type|counter|--how|destroy"), CTL_DONE);
+    check_has(out, "sent destroy to 600 actors of type counter");
+    assert_string_equal(fake.type_filter, "counter");
+    assert_int_equal(fake.how, ODEON_DESTROY);
+    assert_int_equal(fake.to, actor_ref_make(599, 1));
+    assert_int_equal(run("actor|stop|--type|counter|--json"), CTL_DONE);
+    check_has(out, "\"stopping\":600,\"gone\":0}");
+    assert_int_equal(run("actor|stop|7.5|--type|counter"), CTL_USAGE);
+    assert_int_equal(run("actor|stop"), CTL_USAGE);
+    check_has(err, "or --type TYPE for all of a type");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_top, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead_letters_by_type_and_reason, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_actors_of_a_type_are_stopped, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
