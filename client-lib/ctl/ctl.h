@@ -8,7 +8,7 @@
  * ctl.C2  Whatever comes from outside (names, texts of the service) reaches a terminal without
  *     control characters.
  * ctl.C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats
- * --watch`, a line a message for `listen`) with "version": 1.
+ * --watch`, a message for `listen`, a look for `top`) with "version": 1.
  */
 #pragma once
 

@@ -234,15 +234,46 @@ static int top_print_flows(struct top *top)
     return r;
 }
 
-static int top_print(struct top *top)
+static int top_print_view(struct top *top)
 {
     static int (*const prints[TOP_N])(struct top * top) = { [TOP_TYPES] = top_print_types,
                                                             [TOP_ACTORS] = top_print_actors,
                                                             [TOP_FLOWS] = top_print_flows };
 
-    if (top->ctl->terminal && !top->ctl->json && top->count != 1)
-        fputs("\033[H\033[J", top->ctl->out);
     return prints[top->view](top);
+}
+
+/* A look is a line: rows begin lines of their own, and in a string there is none. */
+static int top_print_json(struct top *top)
+{
+    FILE *out = top->ctl->out;
+    char *text = NULL;
+    size_t size = 0;
+    int code;
+
+    top->ctl->out = open_memstream(&text, &size);
+    if (!top->ctl->out) {
+        top->ctl->out = out;
+        return ctl_fail(top->ctl, CTL_REFUSED, "no memory to print what actors do");
+    }
+    code = top_print_view(top);
+    fclose(top->ctl->out);
+    top->ctl->out = out;
+    for (size_t i = 0; i < size; i++)
+        if (text[i] != '\n')
+            fputc(text[i], out);
+    fputc('\n', out);
+    free(text);
+    return code;
+}
+
+static int top_print(struct top *top)
+{
+    if (top->ctl->json)
+        return top_print_json(top);
+    if (top->ctl->terminal && top->count != 1)
+        fputs("\033[H\033[J", top->ctl->out);
+    return top_print_view(top);
 }
 
 /* ---- the command ---- */

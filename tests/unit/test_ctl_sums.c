@@ -4,6 +4,15 @@
 
 #include "tests/unit/ctl_run.h"
 
+static unsigned count_of(const char *text, const char *part)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
 static void test_top(void **state)
 {
     static const char *const bad[] = { "top|queues", "top|--sort|size", "top|--watch|0",
@@ -23,6 +32,7 @@ static void test_top(void **state)
     assert_non_null(strstr(out, "2.50 ms"));
     assert_int_equal(run("top|types|--watch|0.1|--count|2|--sort|messages|--json"), CTL_DONE);
     assert_true(strstr(out, "counter") < strstr(out, "\"slow\""));
+    assert_int_equal(count_of(out, "\n"), 2); /* a look is a line */
     assert_non_null(strstr(out, "\"wait_p99_ns\":2500000"));
     assert_int_equal(run("top|actors|--limit|1"), CTL_DONE);
     assert_non_null(strstr(out, "50.0 %"));
@@ -35,15 +45,6 @@ static void test_top(void **state)
     fake_say("observe needs the role observe");
     assert_int_equal(run("top"), CTL_REFUSED);
     assert_non_null(strstr(err, "needs the role observe"));
-}
-
-static unsigned count_of(const char *text, const char *part)
-{
-    unsigned n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
 }
 
 static void test_dead_letters_by_type_and_reason(void **state)
