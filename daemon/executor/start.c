@@ -254,7 +254,12 @@ static struct observed_header *start_observed(struct executor *executor, int fd)
     if (n_ids > ODEON_WORKERS_MAX + 1 || memfd_check(fd, OBSERVED_FILE_SIZE(n_ids)) < 0)
         return NULL;
     file = mmap(NULL, OBSERVED_FILE_SIZE(n_ids), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return file == MAP_FAILED ? NULL : file;
+    if (file == MAP_FAILED)
+        return NULL;
+    /* A dump would fill its holes; a child of a handler's has nothing to count. */
+    (void)madvise(file, OBSERVED_FILE_SIZE(n_ids), MADV_DONTDUMP);
+    (void)madvise(file, OBSERVED_FILE_SIZE(n_ids), MADV_DONTFORK);
+    return file;
 }
 
 static int start_check_protocol(const Odeon__Start *start, struct explain *explain)
