@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -13,6 +12,7 @@
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/core/rota.h"
 #include "tests/unit/engine_fixture.h"
+#include "tests/unit/pretended_clock.h"
 
 enum {
     QUEUES = 9,
@@ -29,34 +29,7 @@ enum {
 
 static uint16_t message_load, message_gate;
 static actor_ref refs[QUEUES];
-static _Atomic uint64_t pretended_ns; /* 0: the kernel's clock */
-static _Atomic uint32_t order[QUEUES * LOADS], n_order, gate_open, gate_entered;
-
-static uint64_t kernel_ns(void)
-{
-    struct timespec now = { 0 };
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-/* In place of the C library's. */
-int clock_gettime(clockid_t clock, struct timespec *ret)
-{
-    uint64_t at_ns = atomic_load(&pretended_ns);
-    if (clock != CLOCK_MONOTONIC || at_ns == 0)
-        return (int)syscall(SYS_clock_gettime, clock, ret);
-    ret->tv_sec = (time_t)(at_ns / 1000000000);
-    ret->tv_nsec = (long)(at_ns % 1000000000);
-    return 0;
-}
-
-static bool is_at_least(const _Atomic uint32_t *count, uint32_t n)
-{
-    uint64_t until_ns = kernel_ns() + TEST_DEADLINE_NS;
-    while (atomic_load(count) < n && kernel_ns() < until_ns)
-        usleep(50);
-    return atomic_load(count) >= n;
-}
+static _Atomic uint64_t order[QUEUES * LOADS], n_order, gate_open, gate_entered;
 
 static int on_load(void *self, const void *message, struct engine_context *ctx)
 {
