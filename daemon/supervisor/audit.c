@@ -43,9 +43,23 @@ static void audit_write(const struct client *client, uid_t uid, const char *what
     free(unit);
 }
 
-static bool audit_is_by_hand(const struct client *client)
+/* Spawns and stops. */
+static bool audit_is_of_actors(const Odeon__Request *asked)
 {
-    return client && strcmp(client->name, "odeonctl") == 0;
+    return asked->body_case == ODEON__REQUEST__BODY_SPAWN ||
+           asked->body_case == ODEON__REQUEST__BODY_ACTOR_STOP;
+}
+
+/* audit.AU1, audit.AU2.  False: this one is not written. */
+static bool audit_take_by_hand(struct client *client)
+{
+    if (!client || strcmp(client->name, "odeonctl") != 0 || client->n_audited > AUDIT_BY_HAND_MOST)
+        return false;
+    if (client->n_audited++ < AUDIT_BY_HAND_MOST)
+        return true;
+    audit_write(client, client->uid,
+                "makes or stops more actors than these: the others are not written one by one");
+    return false;
 }
 
 static bool audit_is_later(const Odeon__Reply *reply, const char *key)
@@ -99,8 +113,8 @@ static void audit_spawn(char what[AUDIT_TEXT], const Odeon__Spawn *spawn, const 
 }
 
 /* What else one line says; "": the request changes nothing. */
-static void audit_describe(const struct client *client, const Odeon__Request *asked,
-                           const Odeon__Reply *reply, char what[AUDIT_TEXT])
+static void audit_describe(const Odeon__Request *asked, const Odeon__Reply *reply,
+                           char what[AUDIT_TEXT])
 {
     *what = '\0';
     switch (asked->body_case) {
@@ -124,12 +138,10 @@ static void audit_describe(const struct client *client, const Odeon__Request *as
         audit_letters(what, "purged", asked->dead_letter_purge->n_ids, reply);
         break;
     case ODEON__REQUEST__BODY_SPAWN:
-        if (audit_is_by_hand(client))
-            audit_spawn(what, asked->spawn, reply);
+        audit_spawn(what, asked->spawn, reply);
         break;
     case ODEON__REQUEST__BODY_ACTOR_STOP:
-        if (audit_is_by_hand(client))
-            audit_ref(what, "stopped actor", asked->actor_stop->ref, "");
+        audit_ref(what, "stopped actor", asked->actor_stop->ref, "");
         break;
     default:
         break;
@@ -137,7 +149,7 @@ static void audit_describe(const struct client *client, const Odeon__Request *as
 }
 
 /* audit.AU1 */
-void audit_request(const struct seat *seat, const struct client *client, uid_t uid,
+void audit_request(const struct seat *seat, struct client *client, uid_t uid,
                    const Odeon__Request *asked, const Odeon__Reply *reply)
 {
     char what[AUDIT_TEXT];
@@ -146,7 +158,9 @@ void audit_request(const struct seat *seat, const struct client *client, uid_t u
         audit_settings(seat, client, uid, asked->executor_set, reply);
         return;
     }
-    audit_describe(client, asked, reply, what);
+    if (audit_is_of_actors(asked) && !audit_take_by_hand(client))
+        return;
+    audit_describe(asked, reply, what);
     if (*what)
         audit_write(client, uid, what);
 }

@@ -82,6 +82,7 @@ struct client {
     uint32_t n_requests;    /* unanswered ones */
     struct holding held;    /* of its user's account, by itself and by its ports */
     uint64_t held_until_ns; /* client.K7; 0: it is not held back */
+    uint32_t n_audited;     /* lines of the log about what it has done by hand (audit.AU2) */
     bool throttled;         /* client.K6, client.K7 */
 };
 

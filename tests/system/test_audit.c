@@ -26,12 +26,18 @@ static int end(void **state)
     return 0;
 }
 
+static void expect_line_of_anybody(const char *says)
+{
+    if (!wait_until(service_log_has(&service, says)))
+        fail_msg("the log does not say: %s", says);
+}
+
+/* ... of this process. */
 static void expect_line(const char *says)
 {
     char who[64];
 
-    if (!wait_until(service_log_has(&service, says)))
-        fail_msg("the log does not say: %s", says);
+    expect_line_of_anybody(says);
     snprintf(who, sizeof(who), "ODEON_CLIENT_UID=%u ODEON_CLIENT_PID=%d", geteuid(), getpid());
     assert_true(service_log_has(&service, who));
     assert_true(service_log_has(&service, "ODEON_CLIENT_UNIT="));
@@ -101,11 +107,32 @@ static void test_what_is_refused_is_not(void **state)
     odeon_client_disconnect(ctl);
 }
 
+/* audit.AU2 */
+static void test_many_by_hand_are_not_told_one_by_one(void **state)
+{
+    enum { MOST = 16, MANY = 40 };
+    char output[256];
+    struct odeon_client *ctl_client;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
+    ctl_client = service_connect(&service, "a program");
+    for (int i = 0; i < MANY; i++)
+        (void)spawn(ctl_client, "probe_echo", NULL, NULL, 0);
+    assert_int_equal(ctl(&service, output, sizeof(output), "actor stop --type probe_echo"), 0);
+    assert_non_null(strstr(output, "sent delete to 40 actors of type probe_echo"));
+    expect_line_of_anybody("makes or stops more actors than these");
+    assert_int_equal(service_log_count(&service, "has stopped actor"), MOST);
+    assert_int_equal(service_log_count(&service, "makes or stops more actors"), 1);
+    odeon_client_disconnect(ctl_client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_changes_are_written_down, end),
         cmocka_unit_test_teardown(test_what_is_refused_is_not, end),
+        cmocka_unit_test_teardown(test_many_by_hand_are_not_told_one_by_one, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
