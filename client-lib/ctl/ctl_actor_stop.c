@@ -60,17 +60,19 @@ static int actor_stop_one(struct ctl *ctl, const char *name, enum odeon_allocati
 /* ---- all of a type ---- */
 
 struct actor_stop_sums {
+    enum odeon_allocation how;
+    const char *name; /* of that */
     uint64_t sent, gone;
 };
 
 /* Who has ended meanwhile needs no message. */
-static int actor_stop_page(struct ctl *ctl, const struct odeon_list *list,
-                           enum odeon_allocation how, struct actor_stop_sums *sums)
+static int actor_stop_page(struct ctl *ctl, void *userdata, const struct odeon_list *list)
 {
+    struct actor_stop_sums *sums = userdata;
     const struct odeon_actor_info *rows = list->rows;
 
     for (size_t i = 0; i < list->n; i++) {
-        int r = odeon_actor_stop(ctl->client, rows[i].ref, how);
+        int r = odeon_actor_stop(ctl->client, rows[i].ref, sums->how);
 
         if (r < 0 && r != -ESRCH)
             return ctl_refuse(ctl, r, "stopped behind %" PRIu64 " actors of type %s", sums->sent,
@@ -78,22 +80,23 @@ static int actor_stop_page(struct ctl *ctl, const struct odeon_list *list,
         sums->sent += r == 0;
         sums->gone += r == -ESRCH;
     }
+    if (list->more && ctl->legend && ctl->terminal)
+        fprintf(ctl->err, "sent %s to %" PRIu64 " so far\n", sums->name, sums->sent);
     return 0;
 }
 
-static int actor_stop_print_sums(struct ctl *ctl, const char *name,
-                                 const struct actor_stop_sums *sums)
+static int actor_stop_print_sums(struct ctl *ctl, const struct actor_stop_sums *sums)
 {
     struct json json;
 
     if (!ctl->json) {
-        fprintf(ctl->out, "sent %s to %" PRIu64 " actors of type %s\n", name, sums->sent,
+        fprintf(ctl->out, "sent %s to %" PRIu64 " actors of type %s\n", sums->name, sums->sent,
                 ctl->option[OPTION_TYPE]);
         return 0;
     }
     json_begin_document(&json, ctl->out);
     json_string(&json, "type", ctl->option[OPTION_TYPE]);
-    json_string(&json, "how", name);
+    json_string(&json, "how", sums->name);
     json_uint(&json, "stopping", sums->sent);
     json_uint(&json, "gone", sums->gone);
     json_end_document(&json);
@@ -102,27 +105,13 @@ static int actor_stop_print_sums(struct ctl *ctl, const char *name,
 
 static int actor_stop_type(struct ctl *ctl, const char *name, enum odeon_allocation how)
 {
-    enum { PAGE_ROWS = 256 };
-    struct actor_stop_sums sums = { 0 };
-    uint64_t after = 0;
-    bool more = true;
-    int code = 0;
+    const struct listing_source source = { .what = "cannot list the actors of the type",
+                                           .fetch = odeon_actor_list,
+                                           .filter = ctl->option[OPTION_TYPE] };
+    struct actor_stop_sums sums = { .how = how, .name = name };
+    int code = listing_walk(ctl, &source, 0, actor_stop_page, &sums);
 
-    while (more && !code) {
-        struct odeon_list *list = NULL;
-        int r = odeon_actor_list(ctl->client, ctl->option[OPTION_TYPE], after, PAGE_ROWS, &list);
-
-        if (r < 0)
-            return ctl_refuse(ctl, r, "cannot list the actors of type %s",
-                              ctl->option[OPTION_TYPE]);
-        code = actor_stop_page(ctl, list, how, &sums);
-        more = list->more && list->next > after;
-        after = list->next;
-        odeon_list_free(list);
-        if (more && !code && ctl->legend && ctl->terminal)
-            fprintf(ctl->err, "sent %s to %" PRIu64 " so far\n", name, sums.sent);
-    }
-    return code ? code : actor_stop_print_sums(ctl, name, &sums);
+    return code ? code : actor_stop_print_sums(ctl, &sums);
 }
 
 int ctl_actor_stop(struct ctl *ctl)

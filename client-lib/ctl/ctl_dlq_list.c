@@ -84,8 +84,10 @@ static struct dlq_sum *dlq_list_find_sum(struct dlq_sums *sums,
     return sum;
 }
 
-static int dlq_list_sum_page(struct ctl *ctl, struct dlq_sums *sums, const struct odeon_list *list)
+static int dlq_list_sum_page(struct ctl *ctl, void *userdata, const struct odeon_list *list)
 {
+    struct dlq_sums *sums = userdata;
+
     for (size_t i = 0; i < list->n; i++) {
         const struct odeon_dead_letter_info *l =
             (const struct odeon_dead_letter_info *)list->rows + i;
@@ -136,27 +138,13 @@ static int dlq_list_print_sums(struct ctl *ctl, struct dlq_sums *sums)
     return listing_end(&listing, false, 0);
 }
 
-static int dlq_list_sum(struct ctl *ctl)
+static int dlq_list_sum(struct ctl *ctl, const struct listing_source *source)
 {
-    enum { PAGE_ROWS = 256 };
     struct dlq_sums sums = { 0 };
-    uint64_t after = ctl->after;
-    bool more = true;
     int code = ctl_connect(ctl);
 
-    while (more && !code) {
-        struct odeon_list *list = NULL;
-        int r = odeon_dead_letter_list(ctl->client, after, PAGE_ROWS, &list);
-
-        if (r < 0) {
-            code = ctl_refuse(ctl, r, "cannot list the dead letters");
-            break;
-        }
-        code = dlq_list_sum_page(ctl, &sums, list);
-        more = list->more && list->next > after;
-        after = list->next;
-        odeon_list_free(list);
-    }
+    if (!code)
+        code = listing_walk(ctl, source, ctl->after, dlq_list_sum_page, &sums);
     if (!code)
         code = dlq_list_print_sums(ctl, &sums);
     free(sums.list);
@@ -201,7 +189,7 @@ int ctl_dlq_list(struct ctl *ctl)
     if (code)
         return code;
     if (ctl->option[OPTION_SUMMARY])
-        return dlq_list_sum(ctl);
+        return dlq_list_sum(ctl, &source);
     if (ctl->option[OPTION_TYPE] || ctl->option[OPTION_REASON]) {
         source.wants = dlq_list_wants;
         source.after = dlq_list_after;

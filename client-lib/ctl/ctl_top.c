@@ -98,11 +98,10 @@ static double top_type_key(const struct odeon_type_figures *t, enum odeon_observ
                                      : (double)t->wait_ns;
 }
 
-static enum odeon_observe_by top_sorted_by;
-
-static int top_compare_types(const void *a, const void *b)
+static int top_compare_types(const void *a, const void *b, void *top)
 {
-    double one = top_type_key(a, top_sorted_by), other = top_type_key(b, top_sorted_by);
+    enum odeon_observe_by by = ((const struct top *)top)->by;
+    double one = top_type_key(a, by), other = top_type_key(b, by);
 
     return (one < other) - (one > other);
 }
@@ -152,9 +151,8 @@ static int top_print_types(struct top *top)
     if (r < 0)
         return ctl_refuse(top->ctl, r, "cannot list what types do");
     rows = list->rows;
-    top_sorted_by = top->by;
     if (list->n)
-        qsort(rows, list->n, sizeof(*rows), top_compare_types);
+        qsort_r(rows, list->n, sizeof(*rows), top_compare_types, top);
     listing_begin(&listing, top->ctl, top_views[TOP_TYPES], columns, 12);
     for (size_t i = 0; i < list->n && i < top->ctl->limit; i++)
         if (rows[i].messages || rows[i].waited)

@@ -240,6 +240,51 @@ int listing_end(struct listing *listing, bool more, uint64_t next)
     return listing->failed ? output_no_memory(ctl) : 0;
 }
 
+enum { PAGE_ROWS = 256 }; /* the service gives no more at once */
+
+static int output_fetch(struct ctl *ctl, const struct listing_source *source, uint64_t after,
+                        uint32_t rows, struct odeon_list **ret)
+{
+    int r = source->fetch(ctl->client, source->filter, after, rows, ret);
+
+    return r < 0 ? ctl_refuse(ctl, r, "%s", source->what) : 0;
+}
+
+/* A page that leads back would be fetched for ever. */
+static int output_check_page(struct ctl *ctl, const struct listing_source *source, uint64_t after,
+                             const struct odeon_list *list)
+{
+    if (!list->more || list->next > after)
+        return 0;
+    return ctl_fail(ctl, CTL_REFUSED,
+                    "%s: the service's page after %" PRIu64 " leads back to %" PRIu64
+                    ". Report this with both versions",
+                    source->what, after, list->next);
+}
+
+int listing_walk(struct ctl *ctl, const struct listing_source *source, uint64_t after,
+                 int (*page)(struct ctl *ctl, void *userdata, const struct odeon_list *list),
+                 void *userdata)
+{
+    bool more = true;
+    int code = 0;
+
+    while (more && !code) {
+        struct odeon_list *list = NULL;
+
+        code = output_fetch(ctl, source, after, PAGE_ROWS, &list);
+        if (code)
+            break;
+        code = page(ctl, userdata, list);
+        if (!code)
+            code = output_check_page(ctl, source, after, list);
+        more = list->more != 0;
+        after = list->next;
+        odeon_list_free(list);
+    }
+    return code;
+}
+
 /* Where a listing has come to. */
 struct walk {
     struct ctl *ctl;
@@ -269,16 +314,6 @@ static void output_add_page(struct listing *listing, struct walk *walk,
     walk->after = list->next;
 }
 
-static int output_fetch_page(const struct walk *walk, struct odeon_list **ret)
-{
-    enum { PAGE_ROWS = 256 }; /* the service gives no more at once */
-    bool all = walk->source->wants || walk->left > PAGE_ROWS;
-    int r = walk->source->fetch(walk->ctl->client, walk->source->filter, walk->after,
-                                all ? PAGE_ROWS : (uint32_t)walk->left, ret);
-
-    return r < 0 ? ctl_refuse(walk->ctl, r, "%s", walk->source->what) : 0;
-}
-
 int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns, size_t n_columns,
                   const struct listing_source *source)
 {
@@ -291,24 +326,19 @@ int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns
 
     if (code)
         return code;
-    while (walk.more && walk.left) {
+    while (walk.more && walk.left && !code) {
         struct odeon_list *list = NULL;
+        bool all = source->wants || walk.left > PAGE_ROWS;
 
-        code = output_fetch_page(&walk, &list);
+        code = output_fetch(ctl, source, walk.after, all ? PAGE_ROWS : (uint32_t)walk.left, &list);
         if (code)
             break;
         if (!begun)
             listing_begin(&listing, ctl, key, columns, n_columns);
         begun = true;
-        if (list->more && list->next <= walk.after) /* would go round for ever */
-            code = ctl_fail(ctl, CTL_REFUSED,
-                            "%s: the service's page after %" PRIu64 " leads back to %" PRIu64
-                            ". Report this with both versions",
-                            source->what, walk.after, list->next);
+        code = output_check_page(ctl, source, walk.after, list);
         output_add_page(&listing, &walk, list);
         odeon_list_free(list);
-        if (code)
-            break;
     }
     if (!begun)
         return code;

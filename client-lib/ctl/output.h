@@ -94,6 +94,11 @@ struct listing_source {
     bool (*wants)(const struct ctl *ctl, const void *row);
     uint64_t (*after)(const void *row);
 };
+/* Every page from `after` on, until `page` returns other than 0, an exit code. 0, or an exit code,
+ * after a message. */
+int listing_walk(struct ctl *ctl, const struct listing_source *source, uint64_t after,
+                 int (*page)(struct ctl *ctl, void *userdata, const struct odeon_list *list),
+                 void *userdata);
 int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns, size_t n_columns,
                   const struct listing_source *source);
 
