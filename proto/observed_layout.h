@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bounds.h"
@@ -110,3 +111,17 @@ struct observed_header {
     ((uint32_t)((sizeof(struct observed_header) + 4095) & ~(size_t)4095))
 #define OBSERVED_FILE_SIZE(n_workers)                                                              \
     (OBSERVED_WORKERS_OFFSET + (uint64_t)(n_workers) * sizeof(struct observed_worker))
+
+/* Of a file that is all zeros, for so many ids of workers; `magic` comes behind it
+ * (observed_layout.V4). */
+static inline void observed_header_fill(struct observed_header *header, uint32_t n_workers)
+{
+    header->version = OBSERVED_VERSION;
+    header->header_size = sizeof(*header);
+    header->worker_size = sizeof(struct observed_worker);
+    header->type_size = sizeof(struct observed_type);
+    header->workers_offset = OBSERVED_WORKERS_OFFSET;
+    header->types_offset = offsetof(struct observed_worker, types);
+    header->n_workers = n_workers;
+    header->types_max = ODEON_ACTOR_TYPES_MAX;
+}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of what actors do; the interface is in observed_file.h. */
 #include <errno.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,14 +16,7 @@ static int observed_file_fill(int fd)
 
     if (header == MAP_FAILED)
         return -errno;
-    header->version = OBSERVED_VERSION;
-    header->header_size = sizeof(*header);
-    header->worker_size = sizeof(struct observed_worker);
-    header->type_size = sizeof(struct observed_type);
-    header->workers_offset = OBSERVED_WORKERS_OFFSET;
-    header->types_offset = offsetof(struct observed_worker, types);
-    header->n_workers = OBSERVED_FILE_WORKERS;
-    header->types_max = ODEON_ACTOR_TYPES_MAX;
+    observed_header_fill(header, OBSERVED_FILE_WORKERS);
     /* observed_layout.V4 */
     atomic_store_explicit(&header->magic, OBSERVED_MAGIC, memory_order_release);
     munmap(header, sizeof(*header));

@@ -38,10 +38,7 @@ static struct observed_header *file_new(void)
     struct observed_header *file = mmap(NULL, OBSERVED_FILE_SIZE(IDS), PROT_READ | PROT_WRITE,
                                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(file, MAP_FAILED);
-    file->worker_size = sizeof(struct observed_worker);
-    file->workers_offset = OBSERVED_WORKERS_OFFSET;
-    file->types_max = ODEON_ACTOR_TYPES_MAX;
-    file->n_workers = IDS;
+    observed_header_fill(file, IDS);
     return file;
 }
 

@@ -35,14 +35,7 @@ static int begin(void **state)
     header = mmap(NULL, OBSERVED_FILE_SIZE(WORKERS), PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_NORESERVE, fd, 0);
     assert_ptr_not_equal(header, MAP_FAILED);
-    header->version = OBSERVED_VERSION;
-    header->header_size = sizeof(*header);
-    header->worker_size = sizeof(struct observed_worker);
-    header->type_size = sizeof(struct observed_type);
-    header->workers_offset = OBSERVED_WORKERS_OFFSET;
-    header->types_offset = offsetof(struct observed_worker, types);
-    header->n_workers = WORKERS;
-    header->types_max = ODEON_ACTOR_TYPES_MAX;
+    observed_header_fill(header, WORKERS);
     header->magic = OBSERVED_MAGIC;
     header->n_types = 3;
     strcpy(header->names[1].type, "one");

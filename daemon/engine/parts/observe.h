@@ -60,9 +60,9 @@ struct observer {
     } aim;
 };
 
-/* Of the engine: [2 * n_queues], NULL: nothing is observed. */
+/* Of the engine. */
 struct observation {
     struct observed_header *file;
-    struct marks *marks;
-    uint64_t period, patience; /* ticks */
+    struct marks *marks;       /* [2 * n_queues]; NULL: nothing is observed */
+    uint64_t period, patience; /* ticks: between two marks, in the mean and at most */
 };
