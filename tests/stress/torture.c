@@ -5,7 +5,7 @@
  * what must have been hit at least once is checked.
  *
  *     torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST]
- *             [--seed N] [--patience S] [--lopsided] [--by-signal]
+ *             [--seed N] [--patience S] [--workers N] [--lopsided] [--by-signal]
  *
  * --patience says after how many seconds without an arrival what is missing counts as lost (300).
  * --by-signal counts only the kills that came from here, not those at injection points.
@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include <odeon/client.h>
+#include <odeon/names.h>
 #include <odeon/stats.h>
 
 #include "client-lib/src/port.h"
@@ -39,10 +40,13 @@
 #include "tests/run/scratch.h"
 
 enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, AGAIN = 5 };
+/* Posting as fast as rings take it stops at so many: 128 MiB, half of what one queue takes before
+ * it refuses. With many processors clients get ahead of a pair of actors by millions. */
+enum { PRESSED_MAX = 2000000 };
 
 struct options {
     const char *bin, *plugin, *executor, *need;
-    unsigned kills, clients, seed, patience_ms;
+    unsigned kills, workers, clients, seed, patience_ms;
     bool lopsided, by_signal;
 };
 
@@ -61,6 +65,7 @@ struct sender {
 
 static struct options options = { .kills = 200,
                                   .clients = 4,
+                                  .workers = 2,
                                   .patience_ms = PATIENCE_MS,
                                   .need =
                                       "running,outbox,journal,lock,parked,steals,redeliveries" };
@@ -83,8 +88,9 @@ static void nap_us(unsigned us)
 
 static void service_start(void)
 {
-    char odeond[512], log[128];
+    char odeond[512], log[128], workers[32];
     snprintf(odeond, sizeof(odeond), "%s/odeond", options.bin);
+    snprintf(workers, sizeof(workers), "workers=%u", options.workers);
     snprintf(log, sizeof(log), "%s/log", directory);
     service = fork();
     if (service != 0)
@@ -92,9 +98,9 @@ static void service_start(void)
     if (!freopen(log, "a", stderr) || !freopen(log, "a", stdout))
         _exit(2);
     const char *arguments[32] = {
-        odeond,      "--foreground", "--runtime-dir", directory,     "--set",
-        "workers=2", "--set",        "throughput=64", "--set",       "restart-delay-max-ms=1",
-        "--set",     "spin-us=200",  "--plugin",      options.plugin
+        odeond,  "--foreground", "--runtime-dir", directory,     "--set",
+        workers, "--set",        "throughput=64", "--set",       "restart-delay-max-ms=1",
+        "--set", "spin-us=200",  "--plugin",      options.plugin
     };
     unsigned n = 14;
     if (options.executor) {
@@ -175,6 +181,20 @@ static void sender_prepare(struct sender *s)
             cannot("port");
 }
 
+/* Nothing but hops is expected: nobody refuses them, and nobody ends. */
+static void sender_say_other(struct sender *s, const struct odeon_delivery *d)
+{
+    struct odeon_refusal refusal;
+    if (d->type != ODEON_MSG_REFUSAL || d->size != sizeof(refusal)) {
+        snprintf(s->broken, sizeof(s->broken), "got a record of type %u with %u bytes", d->type,
+                 d->size);
+        return;
+    }
+    memcpy(&refusal, d->data, sizeof(refusal));
+    snprintf(s->broken, sizeof(s->broken), "was refused a message to %" PRIx64 ": %s", refusal.to,
+             odeon_reason_name(refusal.reason));
+}
+
 /* Takes what has come.  False: it cannot be. */
 static bool sender_receive(struct sender *s)
 {
@@ -183,8 +203,7 @@ static bool sender_receive(struct sender *s)
     while ((r = odeon_port_receive(s->port, &d)) == 1) {
         struct relay_hop hop;
         if (d.type != s->type || d.size != sizeof(hop)) {
-            snprintf(s->broken, sizeof(s->broken), "got a record of type %u with %u bytes", d.type,
-                     d.size);
+            sender_say_other(s, &d);
             return false;
         }
         memcpy(&hop, d.data, sizeof(hop));
@@ -203,7 +222,8 @@ static bool sender_post(struct sender *s)
 {
     unsigned burst = 0;
     while (s->posted - s->received < OUTSTANDING_MAX ||
-           (atomic_load(&press) && burst++ < RING_BYTES / 32)) {
+           (atomic_load(&press) && s->posted - s->received < PRESSED_MAX &&
+            burst++ < RING_BYTES / 32)) {
         struct relay_hop hop = { .origin = odeon_port_ref(s->port), .number = s->posted + 1 };
         history_note(s->history, HISTORY_BEGUN, s->first, s->first, hop.number);
         int r = odeon_port_post(s->port, s->first, s->type, &hop, sizeof(hop));
@@ -361,17 +381,12 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "bin", required_argument, NULL, 'b' },
-        { "plugin", required_argument, NULL, 'p' },
-        { "executor", required_argument, NULL, 'e' },
-        { "kills", required_argument, NULL, 'k' },
-        { "clients", required_argument, NULL, 'c' },
-        { "need", required_argument, NULL, 'n' },
-        { "seed", required_argument, NULL, 's' },
-        { "lopsided", no_argument, NULL, 'l' },
-        { "by-signal", no_argument, NULL, 'S' },
-        { "patience", required_argument, NULL, 'P' },
-        { NULL, 0, NULL, 0 },
+        { "bin", required_argument, NULL, 'b' },      { "plugin", required_argument, NULL, 'p' },
+        { "executor", required_argument, NULL, 'e' }, { "kills", required_argument, NULL, 'k' },
+        { "clients", required_argument, NULL, 'c' },  { "need", required_argument, NULL, 'n' },
+        { "seed", required_argument, NULL, 's' },     { "workers", required_argument, NULL, 'w' },
+        { "lopsided", no_argument, NULL, 'l' },       { "by-signal", no_argument, NULL, 'S' },
+        { "patience", required_argument, NULL, 'P' }, { NULL, 0, NULL, 0 },
     };
     options.seed = (unsigned)now_ms();
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -397,6 +412,9 @@ static void parse(int argc, char **argv)
         case 's':
             options.seed = (unsigned)strtoul(optarg, NULL, 10);
             break;
+        case 'w':
+            options.workers = (unsigned)strtoul(optarg, NULL, 10);
+            break;
         case 'P':
             options.patience_ms = (unsigned)strtoul(optarg, NULL, 10) * 1000;
             break;
@@ -412,7 +430,8 @@ static void parse(int argc, char **argv)
     }
     if (!options.bin || !options.plugin || options.clients == 0 || options.clients > CLIENTS_MAX) {
         fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] "
-              "[--need LIST] [--seed N] [--patience S] [--lopsided] [--by-signal]\n",
+              "[--need LIST] [--seed N] [--patience S] [--workers N] [--lopsided] "
+              "[--by-signal]\n",
               stderr);
         exit(2);
     }
