@@ -97,6 +97,7 @@ int command_parse(struct ctl *ctl, int argc, char **argv, bool *ret_finished);
 int ctl_status(struct ctl *ctl);
 int ctl_stats(struct ctl *ctl);
 int ctl_top(struct ctl *ctl);
+int ctl_doctor(struct ctl *ctl);
 int ctl_memory_show(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);
 int ctl_executor_set(struct ctl *ctl);

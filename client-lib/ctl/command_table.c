@@ -86,6 +86,15 @@ const struct command command_table[] = {
           "each.",
       .choices = "types actors flows",
       .run = ctl_top },
+    { .noun = "doctor",
+      .arguments = "",
+      .doc = "Show everything that is wrong or slow, and what mends it",
+      .details = "Looks for a second at the service, its clients, its counters and its machine.  "
+                 "Worst comes first:\n"
+                 "broken (somebody is not served), bad (it will be), slow, note.  Exit code 6: "
+                 "something is broken\n"
+                 "or bad.",
+      .run = ctl_doctor },
     { .noun = "mem",
       .arguments = "",
       .options = OPTION_BIT(OPTION_BY),

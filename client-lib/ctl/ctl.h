@@ -30,6 +30,7 @@ enum ctl_exit {
     CTL_UNREACHABLE = 3,
     CTL_VERSION = 4,
     CTL_NO_ANSWER = 5, /* in time; whether it was processed is not known */
+    CTL_ILL = 6,       /* doctor: something is broken or bad */
 };
 
 struct ctl {

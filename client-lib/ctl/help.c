@@ -82,7 +82,7 @@ void help_show_program(struct ctl *ctl)
     fputs("\nLists also take --limit and --after.  Actors are written as "
           "EXECUTOR.SLOT.GENERATION (without EXECUTOR: 1) or by their registered name.\n"
           "Exit codes: 0 done, 1 refused, 2 usage, 3 service unreachable, 4 version mismatch, "
-          "5 no answer.\n"
+          "5 no answer, 6 ill (doctor).\n"
           "odeonctl help NOUN VERB says more of one command, odeonctl help --all of each.\n",
           ctl->out);
 }

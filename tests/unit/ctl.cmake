@@ -5,15 +5,15 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(module table messages sums)
+foreach(module doctor table messages sums)
     add_executable(test_ctl_${module} ${CMAKE_CURRENT_LIST_DIR}/test_ctl_${module}.c
         ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c)
     target_link_libraries(test_ctl_${module} PRIVATE odeon_options odeonctl_core odeon_static
-        PkgConfig::CMOCKA)
+        odeon_test_scratch PkgConfig::CMOCKA)
     add_test(NAME unit/ctl_${module} COMMAND test_ctl_${module})
 endforeach()
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
-set_tests_properties(unit/ctl_table unit/ctl_messages unit/ctl_sums unit/ctl_manual
+set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages unit/ctl_sums unit/ctl_manual
     PROPERTIES LABELS "unit;cpu-600")
