@@ -198,6 +198,33 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
     return observe_hand_out(list, ret);
 }
 
+int odeon_observe_times(struct odeon_observer *observer, uint32_t id, enum odeon_observe_what what,
+                        const uint64_t *below_ns, size_t n, uint64_t *ret_counts)
+{
+    const uint64_t *cells;
+    uint64_t sum = 0;
+    size_t at = 0;
+
+    if (!observer || !ret_counts || (n && !below_ns) ||
+        (what != ODEON_TIMES_RUN && what != ODEON_TIMES_WAIT))
+        return error_set_literal(
+            -EINVAL, "odeon_observe_times: no observer, no times, no place, or of something else");
+    for (size_t i = 1; i < n; i++)
+        if (below_ns[i] <= below_ns[i - 1])
+            return error_set_literal(-EINVAL, "odeon_observe_times: the times do not rise");
+    if (id == 0 || id >= observer->now.n_types)
+        return error_set(-ENOENT, "there is no actor type of number %u", id);
+    cells = what == ODEON_TIMES_RUN ? observer->now.types[id].run : observer->now.types[id].wait;
+    for (uint32_t i = 0; i < OBSERVED_CELLS; i++) {
+        /* the last cell has all that is longer, too */
+        while (at < n && (observed_cell_top(i) >= below_ns[at] || i == OBSERVED_CELLS - 1))
+            ret_counts[at++] = sum;
+        sum += cells[i];
+    }
+    ret_counts[n] = sum;
+    return 0;
+}
+
 /* ---- actors ---- */
 
 static const char *observe_type_name(const struct odeon_observer *observer, uint64_t id)

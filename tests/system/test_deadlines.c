@@ -374,8 +374,10 @@ static int look_at_figures(void)
 static int look_at_actors(void)
 {
     struct odeon_list *lists[3] = { NULL };
+    uint64_t all;
     int r = odeon_observe_look(observer, NULL);
 
+    (void)odeon_observe_times(observer, 1, ODEON_TIMES_RUN, NULL, 0, &all);
     if (r == 0)
         r = odeon_observe_types(observer, 0, &lists[0]);
     if (r == 0)
@@ -503,6 +505,7 @@ static const struct row {
     { "odeon_observe_close", observe_again, LATE, 0 },
     { "odeon_observe_look", look_at_actors, 0, 0 },
     { "odeon_observe_types", look_at_actors, 0, 0 },
+    { "odeon_observe_times", look_at_actors, 0, 0 },
     { "odeon_observe_actors", look_at_actors, 0, 0 },
     { "odeon_observe_flows", look_at_actors, 0, 0 },
     { "odeon_layout_parse", late_write_and_read, 0, 0 },

@@ -155,6 +155,44 @@ static void test_the_hot_actor_is_named(void **state)
     odeon_observe_close(observer);
 }
 
+/* All that has run is in the histogram, those that took long above what others took. */
+static void test_times_are_told(void **state)
+{
+    const uint64_t below[] = { 1 << 19, UINT64_C(1) << 39 }, falling[] = { 2, 1 };
+    struct odeon_observer *observer = NULL;
+    struct odeon_list *list = NULL;
+    const struct odeon_type_figures *row;
+    uint64_t counts[3];
+
+    (void)state;
+    begin((const char *const[]){ NULL });
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    for (unsigned i = 0; i < WORKS; i++) {
+        work(ledgers[i % LEDGERS], i % 2 ? WORK_NS : 0);
+        usleep(PAUSE_US);
+    }
+    settle();
+    assert_int_equal(odeon_observe_look(observer, NULL), 0);
+    assert_int_equal(odeon_observe_types(observer, 1, &list), 0);
+    assert_int_equal(list->n, 1);
+    row = list->rows;
+    assert_int_equal(odeon_observe_times(observer, row->id, ODEON_TIMES_RUN, below, 2, counts), 0);
+    assert_int_equal(counts[2], row->messages);
+    assert_int_equal(counts[1], row->messages);
+    assert_true(counts[0] < row->messages && counts[0] > 0);
+    assert_int_equal(odeon_observe_times(observer, row->id, ODEON_TIMES_WAIT, NULL, 0, counts), 0);
+    assert_int_equal(counts[0], row->waited);
+    assert_int_equal(odeon_observe_times(observer, row->id, ODEON_TIMES_RUN, falling, 2, counts),
+                     -EINVAL);
+    assert_int_equal(odeon_observe_times(observer, 0, ODEON_TIMES_RUN, below, 2, counts), -ENOENT);
+    assert_int_equal(
+        odeon_observe_times(observer, row->id + 1000, ODEON_TIMES_RUN, below, 2, counts), -ENOENT);
+    assert_int_equal(odeon_observe_times(observer, row->id, ODEON_TIMES_RUN, below, 2, NULL),
+                     -EINVAL);
+    odeon_list_free(list);
+    odeon_observe_close(observer);
+}
+
 static int64_t now_ns(void)
 {
     struct timespec now;
@@ -330,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_hot_actor_is_named, end),
         cmocka_unit_test_teardown(test_waiting_is_told, end),
+        cmocka_unit_test_teardown(test_times_are_told, end),
         cmocka_unit_test_teardown(test_it_goes_on_behind_a_crash, end),
         cmocka_unit_test_teardown(test_top_ends_with_the_service, end),
         cmocka_unit_test(test_top_goes_on_with_the_next_one),

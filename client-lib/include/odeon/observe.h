@@ -52,6 +52,17 @@ struct odeon_type_figures {
 ODEON_API int odeon_observe_types(struct odeon_observer *observer, int total,
                                   struct odeon_list **ret); /* struct odeon_type_figures */
 
+enum odeon_observe_what { ODEON_TIMES_RUN, ODEON_TIMES_WAIT };
+/* A histogram of one type since odeond's start, as of the last look: how many messages have run, or
+ * waited, for less than each of the `n` times `below_ns`, which rise, into ret_counts[0 .. n - 1];
+ * ret_counts[n] has all of them. Powers of two from 2^5 to 2^40 are told apart exactly; of another
+ * time, messages that took up to an eighth less may count as not below it. -EINVAL: no place, times
+ * that do not rise, or of something else; -ENOENT: there is no such type (id of
+ * odeon_type_figures). */
+ODEON_API int odeon_observe_times(struct odeon_observer *observer, uint32_t id,
+                                  enum odeon_observe_what what, const uint64_t *below_ns, size_t n,
+                                  uint64_t *ret_counts);
+
 enum odeon_observe_by {
     ODEON_BY_RUN,      /* share of one processor */
     ODEON_BY_MESSAGES, /* messages a second */
