@@ -39,7 +39,8 @@ set(CPACK_DEBIAN_ODEON_DESCRIPTION "host of actors for other processes
 Odeon runs message handlers, written as small shared objects, on pinned
 worker threads; local processes post to them through shared memory.
 
-This package has the service, its tool odeonctl, and the library libodeon.")
+This package has the service, its tool odeonctl, the library libodeon, and
+odeon-exporter, which has its figures for Prometheus.")
 set(CPACK_DEBIAN_ODEON_PACKAGE_CONTROL_EXTRA ${debian}/postinst ${debian}/prerm ${debian}/postrm
     ${debian}/conffiles ${debian}/triggers)
 set(CPACK_DEBIAN_ODEON_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -11,7 +11,7 @@ root=$(realpath -m "$1")
 apt=$root.apt
 # What the cross compiler's own package has is of no use with --sysroot.
 PACKAGES=(libc6-dev libcmocka-dev libprotobuf-c-dev libuv1-dev libhwloc-dev libsystemd-dev
-    libsmartcols-dev)
+    libsmartcols-dev libmicrohttpd-dev)
 
 # skip REASON LOG: what the log ends with, too.
 skip()
@@ -29,7 +29,7 @@ apt_get()
         -o Acquire::Languages=none -o Acquire::Retries=3 "$@" >>"$apt/log" 2>&1 </dev/null
 }
 
-if [ -e "$root/complete" ]; then exit 0; fi
+if [ "$(cat "$root/complete" 2>/dev/null)" = "${PACKAGES[*]}" ]; then exit 0; fi
 if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
     skip "this is no Debian: there is nobody to ask for arm64 libraries" /dev/null
 fi
@@ -44,4 +44,4 @@ for package in "$apt"/cache/archives/*.deb; do
     dpkg-deb -x "$package" "$root.new" || exit 1
 done
 rm -rf "$apt"
-touch "$root.new/complete" && mv "$root.new" "$root"
+echo "${PACKAGES[*]}" >"$root.new/complete" && mv "$root.new" "$root"

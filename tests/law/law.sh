@@ -118,7 +118,7 @@ check_includes()
     law "libraries stay out of the layers that do without them" "$WORK/system"
     law "every include of a project file finds it" "$WORK/unresolved"
     law "no header includes itself through others" "$WORK/cycle"
-    law "the modules of each process, of libodeon and of odeonctl form no circle" "$WORK/circle"
+    law "the modules of each process, of libodeon and of each tool form no circle" "$WORK/circle"
     law "inside the engine, no module includes one of a higher layer" "$WORK/order"
 }
 
@@ -143,7 +143,8 @@ check_headers()
     [ -n "$BUILD" ] || GENERATED='pb-c\.h: No such file'
     cxx=$(command -v c++ || command -v g++ || command -v clang++)
     IFS=' ' read -ra CFLAGS < <(
-        pkg-config --cflags libuv hwloc libprotobuf-c libsystemd smartcols cmocka 2>/dev/null
+        pkg-config --cflags libuv hwloc libprotobuf-c libsystemd smartcols libmicrohttpd cmocka \
+            2>/dev/null
         echo
     )
     while IFS= read -r header; do

@@ -70,12 +70,21 @@ exposed_little()
     systemd-analyze security --no-pager --threshold=20 odeond
 }
 
+# Without a program that speaks HTTP: bash can.
+exporter_says()
+{
+    exec 4<>/dev/tcp/127.0.0.1/9464 || return 1
+    printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&4
+    grep -E "$1" <&4
+}
+
 install_tree
 check "sysusers makes user and group" bash -c 'getent passwd odeon && getent group odeon-admin'
 check "tmpfiles makes the folder" owned_by_service /run/odeon
 
 check "systemctl knows the unit" systemctl cat odeond
-check "the units are without mistakes" systemd-analyze verify odeond.service odeond.socket
+check "the units are without mistakes" systemd-analyze verify odeond.service odeond.socket \
+    odeon-exporter.service odeon-exporter.socket
 check "its exposure is at most 2.0" exposed_little
 check "the message catalogue is taken" journalctl --update-catalog
 check "systemctl start" systemctl start odeond ||
@@ -88,6 +97,14 @@ check "the control socket is the manager's, for everybody to knock at" mode_is $
 check "another user is refused by the service, with a reason" refused_to_nobody
 check "the processes are not root's" run_as odeon
 check "the statistics can be read by everybody" mode_is /run/odeon/stats 644
+check "the exporter's exposure is at most 1.0" \
+    systemd-analyze security --no-pager --threshold=10 odeon-exporter
+check "the exporter is off" bash -c '! systemctl is-active odeon-exporter.socket'
+check "its socket is started" systemctl start odeon-exporter.socket
+check "it answers" eventually 30 exporter_says '^odeon_up 1$'
+check "it runs as a user of its own" \
+    [ "$(stat -c %U "/proc/$(systemctl show -P MainPID odeon-exporter)")" = odeon-exporter ]
+check "it stops" systemctl stop odeon-exporter.socket odeon-exporter.service
 check "a plugin is loaded" odeonctl plugin load "$PWD/wordcount.so"
 check "the journal knows the plugin as a field" \
     journal_event "$(event PLUGIN_LOADED)" ODEON_PLUGIN=wordcount

@@ -8,7 +8,7 @@
 
 # shellcheck disable=SC2034 # used by those that source this
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev
-    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev)
+    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev libmicrohttpd-dev)
 # g++ and clang compile the public headers and the plugins, clang and its run-time library the
 # fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
 # busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file

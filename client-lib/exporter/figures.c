@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client-lib/exporter/figures.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { FIGURES_TRIES = 4, FIGURES_WORKERS_SANE = 4096 };
+
+void figures_init(struct figures *figures, const char *path)
+{
+    *figures = (struct figures){ .path = path ? path : ODEON_STATS_DEFAULT };
+}
+
+static void figures_forget(struct figures *figures)
+{
+    free(figures->figures);
+    free(figures->values);
+    free(figures->gone);
+    free(figures->cpus);
+    figures->figures = NULL;
+    figures->values = figures->gone = NULL;
+    figures->cpus = NULL;
+    figures->n = figures->n_workers = 0;
+    figures->stats = odeon_stats_close(figures->stats);
+    figures->executor_up = figures->supervisor_up = false;
+}
+
+void figures_fini(struct figures *figures)
+{
+    figures_forget(figures);
+}
+
+static int figures_take_names(struct figures *figures)
+{
+    size_t n = odeon_stats_n(figures->stats);
+
+    figures->figures = calloc(n + 1, sizeof(*figures->figures));
+    figures->gone = calloc(n + 1, sizeof(*figures->gone));
+    if (!figures->figures || !figures->gone)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct figure *figure = &figures->figures[i];
+
+        snprintf(figure->name, sizeof(figure->name), "%s", odeon_stats_name(figures->stats, i));
+        figure->doc = odeon_stats_doc(figures->stats, i);
+        figure->kind = odeon_stats_kind(figures->stats, i);
+    }
+    figures->n = n;
+    return 0;
+}
+
+/* The file is looked at before and behind: who replaces it meanwhile is noticed. */
+static int figures_open(struct figures *figures)
+{
+    struct stat before, behind;
+    int r = -EAGAIN;
+
+    for (int i = 0; i < FIGURES_TRIES; i++) {
+        figures_forget(figures);
+        if (stat(figures->path, &before) < 0)
+            memset(&before, 0, sizeof(before)); /* the next call says why */
+        r = odeon_stats_open(figures->path, &figures->stats);
+        if (r < 0)
+            return r;
+        if (stat(figures->path, &behind) == 0 && behind.st_dev == before.st_dev &&
+            behind.st_ino == before.st_ino)
+            break;
+    }
+    figures->device = before.st_dev;
+    figures->inode = before.st_ino;
+    r = figures_take_names(figures);
+    if (r < 0)
+        figures_forget(figures);
+    return r;
+}
+
+/* figures.F2 */
+static bool figures_is_same_file(const struct figures *figures)
+{
+    struct stat now;
+
+    if (!figures->stats)
+        return false;
+    if (stat(figures->path, &now) < 0)
+        return true;
+    return now.st_dev == figures->device && now.st_ino == figures->inode;
+}
+
+static bool figures_process_is_gone(uint32_t pid)
+{
+    return pid == 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+}
+
+static void figures_judge(struct figures *figures)
+{
+    const struct odeon_stats_service *s = &figures->service;
+
+    figures->supervisor_up =
+        strcmp(s->state_name, "stopped") != 0 && !figures_process_is_gone(s->supervisor_pid);
+    figures->executor_up =
+        figures->supervisor_up &&
+        (strcmp(s->state_name, "running") == 0 || strcmp(s->state_name, "draining") == 0) &&
+        !figures_process_is_gone(s->executor_pid);
+}
+
+static int figures_make_room(struct figures *figures, unsigned n_workers)
+{
+    double *values;
+    int *cpus;
+
+    if (figures->values && n_workers == figures->n_workers)
+        return 0;
+    values = calloc(figures->n * (n_workers + 1) + 1, sizeof(*values));
+    cpus = calloc(n_workers + 1, sizeof(*cpus));
+    if (!values || !cpus) {
+        free(values);
+        free(cpus);
+        return -ENOMEM;
+    }
+    free(figures->values);
+    free(figures->cpus);
+    figures->values = values;
+    figures->cpus = cpus;
+    figures->n_workers = n_workers;
+    memset(figures->gone, 0, figures->n * sizeof(*figures->gone));
+    return 0;
+}
+
+/* figures.F1 */
+static void figures_read(struct figures *figures, size_t i)
+{
+    double *values = figures->values + i * (figures->n_workers + 1), sum = 0, total;
+
+    total = odeon_stats_value(figures->stats, -1, i);
+    for (unsigned k = 0; k <= figures->n_workers; k++) {
+        values[k] = odeon_stats_value(figures->stats, (int)k, i);
+        sum += values[k];
+    }
+    if (figures->figures[i].kind == ODEON_STATS_COUNTER && total - sum > figures->gone[i])
+        figures->gone[i] = total - sum;
+}
+
+int figures_look(struct figures *figures)
+{
+    struct odeon_stats_service *service = &figures->service;
+    struct timespec now;
+    int r = 0;
+
+    if (!figures_is_same_file(figures))
+        r = figures_open(figures);
+    for (int i = 0; i < FIGURES_TRIES && r == 0; i++) {
+        unsigned n_workers;
+
+        *service = (struct odeon_stats_service){ .struct_size = sizeof(*service) };
+        r = odeon_stats_service(figures->stats, service);
+        n_workers =
+            service->workers < FIGURES_WORKERS_SANE ? service->workers : FIGURES_WORKERS_SANE;
+        if (r == 0)
+            r = figures_make_room(figures, n_workers);
+        for (size_t k = 0; k < figures->n && r == 0; k++)
+            figures_read(figures, k);
+        for (unsigned k = 0; k < figures->n_workers && r == 0; k++)
+            figures->cpus[k] = odeon_stats_cpu(figures->stats, (int)k);
+        /* a worker that has come or gone meanwhile was read as another one */
+        if (r == 0 && odeon_stats_service(figures->stats, service) == 0 &&
+            service->workers == n_workers)
+            break;
+        memset(figures->gone, 0, figures->n * sizeof(*figures->gone));
+    }
+    if (r < 0) {
+        figures_forget(figures);
+        return r;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    figures->looked_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    figures_judge(figures);
+    return 0;
+}
+
+size_t figures_find(const struct figures *figures, const char *name)
+{
+    size_t i = 0;
+
+    while (i < figures->n && strcmp(figures->figures[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+double figures_value(const struct figures *figures, size_t figure, unsigned worker)
+{
+    if (figure >= figures->n || worker > figures->n_workers)
+        return 0;
+    return figures->values[figure * (figures->n_workers + 1) + worker];
+}
+
+double figures_total(const struct figures *figures, size_t figure)
+{
+    double sum = figure < figures->n ? figures->gone[figure] : 0;
+
+    for (unsigned k = 0; k <= figures->n_workers; k++)
+        sum += figures_value(figures, figure, k);
+    return sum;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is answered to a request.
+ *
+ * One thread.
+ *
+ * web.W1  Whether the service runs or not, metrics are answered with what is known.
+ * web.W2  Answers that nobody reads are bounded in bytes, all of them together.
+ */
+#pragma once
+
+#include <microhttpd.h>
+
+#include "client-lib/exporter/figures.h"
+#include "client-lib/exporter/guard.h"
+#include "client-lib/exporter/observed.h"
+#include "client-lib/exporter/tally.h"
+
+enum { WEB_UNREAD_MOST = 32 << 20 };
+
+struct web {
+    const struct guard *guard;
+    struct figures *figures;
+    struct observed *observed;
+    struct tally *tally;
+    size_t unread; /* bytes of answers that have not been sent as a whole */
+};
+
+/* What libmicrohttpd wants for MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED; `cls`:
+ * the web. */
+enum MHD_Result web_handle(void *cls, struct MHD_Connection *connection, const char *url,
+                           const char *method, const char *version, const char *upload,
+                           size_t *upload_size, void **request);
+void web_completed(void *cls, struct MHD_Connection *connection, void **request,
+                   enum MHD_RequestTerminationCode how);
