@@ -286,7 +286,7 @@ build_if_missing()
     local program
     for program in bin/odeond bin/odeonctl bin/odeon-executor \
         bench/odeon-bench bench/odeon-ruler bench/odeon-idle bench/odeon-latency \
-        bench/baseline/odeon-baseline; do
+        bench/odeon-savina bench/baseline/odeon-baseline; do
         [ -x "$BUILD/$program" ] && continue
         [ "$BUILD" = build/release ] || die "$BUILD/$program is missing: build first"
         echo "building in build/release"

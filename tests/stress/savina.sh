@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# savina.sh BUILD [--policies]: every program of bench/savina comes to its end at a small size, with
+# the result of its definition, and leaves no actor behind, with one and two workers; with
+# --policies instead by every policy and mode. Sizes that cannot be are refused, and the field is
+# named. The times mean nothing here. Needs two CPUs; 77: there is one.
+# shellcheck source=tests/stress/bench_lines.sh
+. "$(dirname "$0")/bench_lines.sh"
+. bench/lib.sh
+export SELF=savina.sh
+BUILD=$1 COUNT=0
+
+# tap STATUS TEXT: one check.
+tap()
+{
+    COUNT=$((COUNT + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $COUNT - $2"
+    else
+        echo "not ok $COUNT - $2"
+        FAILED=1
+    fi
+}
+
+# lines_are_right CORES...: of each program, in $WORK/out, one for each number of workers and each
+# policy.
+lines_are_right()
+{
+    local name cores policy line
+    local number='[0-9]+' real='[0-9.]+'
+    while read -r name; do
+        for cores in "$@"; do
+            while read -r policy; do
+                line="^bench=savina_$name policy=$policy cores=$cores messages=$number"
+                line+=" ns_per_msg=$real ms=$real spread=$real% mean_ms=$real kept=$number"
+                line+=" runs=$number check=ok gulps=$number missed=$number steals=$number"
+                line+=" peak_kib=$number$"
+                [ "$(grep -cE "$line" "$WORK/out")" = 1 ]
+                tap $? "$name, $cores worker(s), policy $policy"
+            done <"$WORK/policies"
+        done
+    done < <(grep -oE '^[a-z]+' bench/savina/sizes)
+}
+
+if [ "${2-}" = --policies ]; then
+    bench/savina/run.sh --small --runs 1 --cores 2 --policies all --build "$BUILD" \
+        >"$WORK/out" 2>"$WORK/err"
+    tap $? "run.sh with every policy"
+    cat "$WORK/err"
+    grep -oE ' policy=[^ ]*' "$WORK/out" | cut -d= -f2 | sort -u >"$WORK/policies"
+    [ "$(wc -l <"$WORK/policies")" = 13 ]
+    tap $? "thirteen policies and modes"
+    lines_are_right 2
+    [ $FAILED = 0 ] || cat "$WORK/out"
+    echo "1..$COUNT"
+    exit $FAILED
+fi
+
+bench/savina/run.sh --small --runs 2 --build "$BUILD" --save "$WORK/saved" >"$WORK/out" \
+    2>"$WORK/err"
+tap $? "run.sh"
+cat "$WORK/err"
+echo default >"$WORK/policies"
+lines_are_right 1 2
+cmp -s "$WORK/out" "$WORK/saved"
+tap $? "what was saved is what was printed"
+[ $FAILED = 0 ] || cat "$WORK/out"
+for wrong in '--nonsense' 'nonsense' '--cores 0' '--cores 4096' '--policies most' '--runs'; do
+    # shellcheck disable=SC2086 # words
+    ! bench/savina/run.sh --small --build "$BUILD" $wrong >/dev/null 2>"$WORK/err"
+    tap $? "run.sh refuses $wrong"
+    grep -q 'savina/run.sh' "$WORK/err"
+    tap $? "... and says so"
+done
+
+WORK_OF_LINES=$WORK
+make_work_folder
+trap 'rm -rf "$WORK_OF_LINES"; cleanup' EXIT
+need_service one workers=1
+
+# refused STATUS TEXT NAME WORD...: odeon-savina ends so, and says that on its line, or on stderr.
+refused()
+{
+    local status=$1 text=$2
+    shift 2
+    "$BUILD/bench/odeon-savina" --socket "$(socket one)" --runs 1 "$@" >"$WORK/said" 2>&1
+    [ $? = "$status" ] && grep -qF -- "$text" "$WORK/said"
+    tap $? "$* is refused: $text"
+    [ $FAILED = 0 ] || cat "$WORK/said"
+}
+
+# Each field in turn at 0, and far beyond what it may be; the others as they are for tests.
+while IFS='|' read -r name small rest; do
+    case $name in '#'* | '') continue ;; esac
+    read -ra words <<<"$small"
+    name=${name%% *}
+    for ((i = 0; i < ${#words[@]}; i++)); do
+        field=${words[i]%%=*}
+        for value in 0 4000000001; do
+            changed=("${words[@]}")
+            changed[i]=$field=$value
+            refused 1 "check=\"$field: $value is not from " "$name" "${changed[@]}"
+        done
+    done
+done <bench/savina/sizes
+refused 2 "there is no field 'size'" pingpong size=1
+refused 2 'no such program: nonsense' nonsense
+refused 2 'which program?'
+refused 2 'not a number in range: 0' pingpong n=1 --runs 0
+refused 3 "$WORK/nothing" pingpong n=1 --socket "$WORK/nothing"
+stop_services
+echo "1..$COUNT"
+exit $FAILED
