@@ -22,6 +22,36 @@ ODEON_DECLARE_TYPE(big_sink);
 ODEON_DECLARE_TYPE(big_actor);
 ODEON_DECLARE_TYPE(savina_fib);
 ODEON_DECLARE_TYPE(fib_actor);
+ODEON_DECLARE_TYPE(savina_concdict);
+ODEON_DECLARE_TYPE(concdict_dictionary);
+ODEON_DECLARE_TYPE(concdict_worker);
+ODEON_DECLARE_TYPE(concdict_master);
+ODEON_DECLARE_TYPE(savina_concsll);
+ODEON_DECLARE_TYPE(concsll_list);
+ODEON_DECLARE_TYPE(concsll_worker);
+ODEON_DECLARE_TYPE(concsll_master);
+ODEON_DECLARE_TYPE(savina_bndbuffer);
+ODEON_DECLARE_TYPE(bndbuffer_producer);
+ODEON_DECLARE_TYPE(bndbuffer_consumer);
+ODEON_DECLARE_TYPE(bndbuffer_manager);
+ODEON_DECLARE_TYPE(savina_philosopher);
+ODEON_DECLARE_TYPE(philosopher_arbiter);
+ODEON_DECLARE_TYPE(philosopher_actor);
+ODEON_DECLARE_TYPE(savina_barber);
+ODEON_DECLARE_TYPE(barber_customer);
+ODEON_DECLARE_TYPE(barber_chair);
+ODEON_DECLARE_TYPE(barber_room);
+ODEON_DECLARE_TYPE(barber_factory);
+ODEON_DECLARE_TYPE(savina_cigsmok);
+ODEON_DECLARE_TYPE(cigsmok_smoker);
+ODEON_DECLARE_TYPE(cigsmok_arbiter);
+ODEON_DECLARE_TYPE(savina_logmap);
+ODEON_DECLARE_TYPE(logmap_computer);
+ODEON_DECLARE_TYPE(logmap_worker);
+ODEON_DECLARE_TYPE(logmap_master);
+ODEON_DECLARE_TYPE(savina_banking);
+ODEON_DECLARE_TYPE(banking_account);
+ODEON_DECLARE_TYPE(banking_teller);
 
 ODEON_PLUGIN("savina", "1.0.0", ODEON_TYPE(savina_pingpong), ODEON_TYPE(pingpong_pong),
              ODEON_TYPE(pingpong_ping), ODEON_TYPE(savina_count), ODEON_TYPE(count_counter),
@@ -30,4 +60,15 @@ ODEON_PLUGIN("savina", "1.0.0", ODEON_TYPE(savina_pingpong), ODEON_TYPE(pingpong
              ODEON_TYPE(threadring_actor), ODEON_TYPE(savina_chameneos),
              ODEON_TYPE(chameneos_creature), ODEON_TYPE(chameneos_mall), ODEON_TYPE(savina_big),
              ODEON_TYPE(big_sink), ODEON_TYPE(big_actor), ODEON_TYPE(savina_fib),
-             ODEON_TYPE(fib_actor));
+             ODEON_TYPE(fib_actor), ODEON_TYPE(savina_concdict), ODEON_TYPE(concdict_dictionary),
+             ODEON_TYPE(concdict_worker), ODEON_TYPE(concdict_master), ODEON_TYPE(savina_concsll),
+             ODEON_TYPE(concsll_list), ODEON_TYPE(concsll_worker), ODEON_TYPE(concsll_master),
+             ODEON_TYPE(savina_bndbuffer), ODEON_TYPE(bndbuffer_producer),
+             ODEON_TYPE(bndbuffer_consumer), ODEON_TYPE(bndbuffer_manager),
+             ODEON_TYPE(savina_philosopher), ODEON_TYPE(philosopher_arbiter),
+             ODEON_TYPE(philosopher_actor), ODEON_TYPE(savina_barber), ODEON_TYPE(barber_customer),
+             ODEON_TYPE(barber_chair), ODEON_TYPE(barber_room), ODEON_TYPE(barber_factory),
+             ODEON_TYPE(savina_cigsmok), ODEON_TYPE(cigsmok_smoker), ODEON_TYPE(cigsmok_arbiter),
+             ODEON_TYPE(savina_logmap), ODEON_TYPE(logmap_computer), ODEON_TYPE(logmap_worker),
+             ODEON_TYPE(logmap_master), ODEON_TYPE(savina_banking), ODEON_TYPE(banking_account),
+             ODEON_TYPE(banking_teller));

@@ -6,7 +6,8 @@
  * head's behaviours of them:
  *
  *     static void NAME_accept(struct savina_NAME_state *self)
- *         looks at the arguments: program_range() for each field
+ *         looks at the arguments, program_range() for each field, and prepares what is no part of
+ *         the program; the clock does not run yet
  *     static int NAME_step(struct savina_NAME_state *self, struct odeon_context *ctx)
  *         makes actors and sends the first messages; what it returns, an enum program_step or a
  *         negative errno, says how it goes on
@@ -105,12 +106,12 @@ static inline bool program_is_full(int r)
     ODEON_INIT(savina_##name_, struct name_##_args)                                                \
     {                                                                                              \
         self->args = *args;                                                                        \
+        name_##_accept(self);                                                                      \
         return 0;                                                                                  \
     }                                                                                              \
     ODEON_RECEIVE(savina_##name_, savina_run)                                                      \
     {                                                                                              \
         program_begin(&self->program, ctx);                                                        \
-        name_##_accept(self);                                                                      \
         if (self->program.what[0] != '\0')                                                         \
             return program_end(&self->program, ctx, -EINVAL);                                      \
         return program_go_on(&self->program, ctx, name_##_step(self, ctx));                        \

@@ -42,17 +42,17 @@ usage()
 # sizes: all programs in ALL_NAMES, their parameters in SIZES.
 sizes()
 {
-    local name small default full
+    local name small default full word
     ALL_NAMES=()
     while IFS='|' read -r name small default full; do
         case $name in '#'* | '') continue ;; esac
         name=${name%% *}
         ALL_NAMES+=("$name")
-        case $COLUMN in
-        2) SIZES[$name]=$small ;;
-        3) SIZES[$name]=$default ;;
-        *) SIZES[$name]=$full ;;
-        esac
+        if [ "$COLUMN" = 2 ]; then SIZES[$name]=$small; else SIZES[$name]=$default; fi
+        [ "$COLUMN" = 4 ] || continue
+        for word in $full; do
+            SIZES[$name]=$(sed -E "s/(^| )${word%%=*}=[0-9]+/\1$word/" <<<"${SIZES[$name]}")
+        done
     done <bench/savina/sizes
 }
 
@@ -64,7 +64,8 @@ run()
         settings+=("stealing=${policy%/*}")
         case $policy in */visit) settings+=(steal-mode=visit) ;; esac
     fi
-    need_service run "workers=$cores" "affinity=$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")" \
+    need_service run "workers=$cores" stash=1024 \
+        "affinity=$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")" \
         "${settings[@]}"
     read -ra words <<<"${SIZES[$name]}"
     line=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-savina" "$name" \
