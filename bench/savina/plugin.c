@@ -52,6 +52,24 @@ ODEON_DECLARE_TYPE(logmap_master);
 ODEON_DECLARE_TYPE(savina_banking);
 ODEON_DECLARE_TYPE(banking_account);
 ODEON_DECLARE_TYPE(banking_teller);
+ODEON_DECLARE_TYPE(savina_radixsort);
+ODEON_DECLARE_TYPE(radixsort_validator);
+ODEON_DECLARE_TYPE(radixsort_sorter);
+ODEON_DECLARE_TYPE(radixsort_source);
+ODEON_DECLARE_TYPE(savina_sieve);
+ODEON_DECLARE_TYPE(sieve_filter);
+ODEON_DECLARE_TYPE(sieve_producer);
+ODEON_DECLARE_TYPE(savina_trapezoid);
+ODEON_DECLARE_TYPE(trapezoid_worker);
+ODEON_DECLARE_TYPE(trapezoid_master);
+ODEON_DECLARE_TYPE(savina_recmatmul);
+ODEON_DECLARE_TYPE(recmatmul_worker);
+ODEON_DECLARE_TYPE(recmatmul_master);
+ODEON_DECLARE_TYPE(savina_quicksort);
+ODEON_DECLARE_TYPE(quicksort_actor);
+ODEON_DECLARE_TYPE(savina_nqueens);
+ODEON_DECLARE_TYPE(nqueens_worker);
+ODEON_DECLARE_TYPE(nqueens_master);
 
 ODEON_PLUGIN("savina", "1.0.0", ODEON_TYPE(savina_pingpong), ODEON_TYPE(pingpong_pong),
              ODEON_TYPE(pingpong_ping), ODEON_TYPE(savina_count), ODEON_TYPE(count_counter),
@@ -71,4 +89,11 @@ ODEON_PLUGIN("savina", "1.0.0", ODEON_TYPE(savina_pingpong), ODEON_TYPE(pingpong
              ODEON_TYPE(savina_cigsmok), ODEON_TYPE(cigsmok_smoker), ODEON_TYPE(cigsmok_arbiter),
              ODEON_TYPE(savina_logmap), ODEON_TYPE(logmap_computer), ODEON_TYPE(logmap_worker),
              ODEON_TYPE(logmap_master), ODEON_TYPE(savina_banking), ODEON_TYPE(banking_account),
-             ODEON_TYPE(banking_teller));
+             ODEON_TYPE(banking_teller), ODEON_TYPE(savina_radixsort),
+             ODEON_TYPE(radixsort_validator), ODEON_TYPE(radixsort_sorter),
+             ODEON_TYPE(radixsort_source), ODEON_TYPE(savina_sieve), ODEON_TYPE(sieve_filter),
+             ODEON_TYPE(sieve_producer), ODEON_TYPE(savina_trapezoid), ODEON_TYPE(trapezoid_worker),
+             ODEON_TYPE(trapezoid_master), ODEON_TYPE(savina_recmatmul),
+             ODEON_TYPE(recmatmul_worker), ODEON_TYPE(recmatmul_master),
+             ODEON_TYPE(savina_quicksort), ODEON_TYPE(quicksort_actor), ODEON_TYPE(savina_nqueens),
+             ODEON_TYPE(nqueens_worker), ODEON_TYPE(nqueens_master));

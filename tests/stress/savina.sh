@@ -85,8 +85,9 @@ refused()
     shift 2
     "$BUILD/bench/odeon-savina" --socket "$(socket one)" --runs 1 "$@" >"$WORK/said" 2>&1
     [ $? = "$status" ] && grep -qF -- "$text" "$WORK/said"
-    tap $? "$* is refused: $text"
-    [ $FAILED = 0 ] || cat "$WORK/said"
+    status=$?
+    tap $status "$* is refused: $text"
+    [ $status = 0 ] || cat "$WORK/said"
 }
 
 # Each field in turn at 0, and far beyond what it may be; the others as they are for tests.
@@ -99,10 +100,16 @@ while IFS='|' read -r name small rest; do
         for value in 0 4000000001; do
             changed=("${words[@]}")
             changed[i]=$field=$value
-            refused 1 "check=\"$field: $value is not from " "$name" "${changed[@]}"
+            refused 1 "check=\"$field: " "$name" "${changed[@]}"
         done
     done
 done <bench/savina/sizes
+refused 1 'check="b: 5 is not from 6 to ' bndbuffer b=5 np=5 nc=1 i=1 pc=1 cc=1
+refused 1 'check="s: 50 is not from 1 to 49"' concsll e=1 m=1 w=25 s=50
+refused 1 'check="n: 2001 is not from 1 to 2000"' banking a=20 n=2001
+refused 1 'check="m: is no power of two"' radixsort n=1 m=3
+refused 1 'check="n: is no power of two"' recmatmul n=31 t=1 w=1
+refused 1 'check="r: 4 is not from 6 to 101"' trapezoid n=1 w=1 l=5 r=4
 refused 2 "there is no field 'size'" pingpong size=1
 refused 2 'no such program: nonsense' nonsense
 refused 2 'which program?'
