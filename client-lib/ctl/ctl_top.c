@@ -3,6 +3,7 @@
  * --json a document of one line. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
+#include "client-lib/ctl/top/figure.h"
 
 #include <odeon/observe.h>
 
@@ -34,61 +35,6 @@ struct top {
     uint64_t count;
 };
 
-/* ---- figures for people ---- */
-
-enum { TOP_TEXT = 32 };
-struct top_text {
-    char text[TOP_TEXT];
-};
-
-/* Three digits that mean something: samples have no more. */
-static struct top_text top_rate(double rate)
-{
-    static const char units[] = " kMGT";
-    struct top_text t;
-    size_t unit = 0;
-
-    while (rate >= 1000 && unit + 2 < sizeof(units)) {
-        rate /= 1000;
-        unit++;
-    }
-    snprintf(t.text, sizeof(t.text),
-             rate >= 100 || rate == 0 ? "%.0f"
-             : rate >= 10             ? "%.1f"
-                                      : "%.2f",
-             rate);
-    if (unit)
-        strncat(t.text, (char[]){ ' ', units[unit], '\0' }, sizeof(t.text) - strlen(t.text) - 1);
-    return t;
-}
-
-static struct top_text top_time(uint64_t ns)
-{
-    static const char *const units[] = { "ns", "us", "ms", "s" };
-    double time = (double)ns;
-    struct top_text t;
-    size_t unit = 0;
-
-    while (time >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
-        time /= 1000;
-        unit++;
-    }
-    snprintf(t.text, sizeof(t.text),
-             time >= 100  ? "%.0f %s"
-             : time >= 10 ? "%.1f %s"
-                          : "%.2f %s",
-             time, units[unit]);
-    return t;
-}
-
-static struct top_text top_share(double share)
-{
-    struct top_text t;
-
-    snprintf(t.text, sizeof(t.text), "%.1f %%", share * 100);
-    return t;
-}
-
 /* ---- views ---- */
 
 static double top_type_key(const struct odeon_type_figures *t, enum odeon_observe_by by)
@@ -112,10 +58,10 @@ static void top_add_type(struct listing *listing, const struct odeon_type_figure
     double rate = seconds > 0 ? (double)t->messages / seconds : 0,
            share = seconds > 0 ? (double)t->run_ns / 1e9 / seconds : 0,
            sends = seconds > 0 ? (double)t->sends / seconds : 0;
-    struct top_text texts[] = { top_rate(rate),           top_share(share),
-                                top_time(t->run_p50_ns),  top_time(t->run_p99_ns),
-                                top_time(t->wait_p50_ns), top_time(t->wait_p99_ns),
-                                top_rate(sends) };
+    struct figure texts[] = { figure_rate(rate),           figure_share(share),
+                              figure_time(t->run_p50_ns),  figure_time(t->run_p99_ns),
+                              figure_time(t->wait_p50_ns), figure_time(t->wait_p99_ns),
+                              figure_rate(sends) };
 
     listing_add(listing,
                 (struct cell[]){
@@ -187,8 +133,8 @@ static int top_print_actors(struct top *top)
     listing_begin(&listing, top->ctl, top_views[TOP_ACTORS], columns, 4);
     for (size_t i = 0; i < list->n && i < top->ctl->limit; i++) {
         bool is_run = top->by == ODEON_BY_RUN;
-        struct top_text most = is_run ? top_share(rows[i].most) : top_rate(rows[i].most),
-                        least = is_run ? top_share(rows[i].least) : top_rate(rows[i].least);
+        struct figure most = is_run ? figure_share(rows[i].most) : figure_rate(rows[i].most),
+                      least = is_run ? figure_share(rows[i].least) : figure_rate(rows[i].least);
 
         listing_add(&listing, (struct cell[]){ CELL_REF(rows[i].ref), CELL_TEXT(rows[i].type),
                                                CELL_REAL(rows[i].most, most.text),
@@ -218,7 +164,7 @@ static int top_print_flows(struct top *top)
     rows = list->rows;
     listing_begin(&listing, top->ctl, top_views[TOP_FLOWS], columns, 5);
     for (size_t i = 0; i < list->n && i < top->ctl->limit; i++) {
-        struct top_text most = top_rate(rows[i].most), least = top_rate(rows[i].least);
+        struct figure most = figure_rate(rows[i].most), least = figure_rate(rows[i].least);
         bool is_port = strcmp(rows[i].from, "port") == 0;
 
         listing_add(&listing,
