@@ -44,6 +44,7 @@ enum option {
     OPTION_REASON,
     OPTION_SORT,
     OPTION_TOTAL,
+    OPTION_BATCH,
     OPTION_N,
 };
 

@@ -57,6 +57,8 @@ const struct option_info option_table[OPTION_N] = {
                       "run messages wait", false },
     [OPTION_TOTAL] = { "total", NULL, "Of types: since the service began, instead of now", NULL,
                        false },
+    [OPTION_BATCH] = { "batch", NULL, "Print tables, one after the other, on a terminal, too", NULL,
+                       false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
@@ -77,13 +79,13 @@ const struct command command_table[] = {
       .arguments = "[types|actors|flows]",
       .words_max = 1,
       .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_SORT) |
-                 OPTION_BIT(OPTION_TOTAL) | OPTION_BIT(OPTION_LIMIT),
+                 OPTION_BIT(OPTION_TOTAL) | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_BATCH),
       .doc = "Show what actors do now, by type, by actor, or who sends to whom",
       .details =
           "Types: messages, run time (100 % is one processor), how long a message runs and waits.\n"
           "Actors, flows: who has most, of the last seconds. Figures are estimates from samples.\n"
-          "On a terminal every second until it is stopped, else one look; with --json, a line "
-          "each.",
+          "On a terminal a program with keys (? says which), else one look; with --json, a line\n"
+          "each. With --batch, --count (or -n), --limit or --total, tables on a terminal, too.",
       .choices = "types actors flows",
       .run = ctl_top },
     { .noun = "doctor",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *ctl_socket_path(const struct ctl *ctl)
+const char *ctl_socket_path(const struct ctl *ctl)
 {
     const char *path = ctl->option[OPTION_SOCKET];
 

@@ -50,6 +50,8 @@ int ctl_main(int argc, char **argv);
 /* The same, writing to other streams; `terminal`: `out` is one. */
 int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal);
 
+/* Of the control socket, as options and environment name it. */
+const char *ctl_socket_path(const struct ctl *ctl);
 /* Connects on first use.  0, or the exit code, after a message. */
 int ctl_connect(struct ctl *ctl);
 

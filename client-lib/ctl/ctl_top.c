@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl top: what actors do now, by type, by actor, by flow. Each look is a table, or with
- * --json a document of one line. */
+/* odeonctl top: what actors do now, by type, by actor, by flow. On a terminal a program of its own
+ * (top/); else each look is a table, or with --json a document of one line. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/top/figure.h"
+#include "client-lib/ctl/top/program.h"
 
 #include <odeon/observe.h>
 
@@ -215,12 +216,22 @@ static int top_print(struct top *top)
 {
     if (top->ctl->json)
         return top_print_json(top);
-    if (top->ctl->terminal && top->count != 1)
-        fputs("\033[H\033[J", top->ctl->out);
     return top_print_view(top);
 }
 
 /* ---- the command ---- */
+
+/* Whether it is for somebody in front of a terminal, and not for a program or a file. */
+static bool top_is_interactive(const struct ctl *ctl)
+{
+    static const enum option batch[] = { OPTION_BATCH, OPTION_JSON,  OPTION_COUNT,
+                                         OPTION_TOTAL, OPTION_LIMIT, OPTION_NO_LEGEND };
+
+    for (size_t i = 0; i < sizeof(batch) / sizeof(batch[0]); i++)
+        if (ctl->option[batch[i]])
+            return false;
+    return program_can_run(ctl);
+}
 
 static int top_parse_view(struct top *top)
 {
@@ -260,7 +271,7 @@ static int top_parse_times(struct top *top)
             return ctl_fail(top->ctl, CTL_USAGE,
                             "--watch: '%s' is not a number of seconds from 0.1 to 86400", watch);
     }
-    top->count = watch || top->ctl->terminal ? UINT64_MAX : 1;
+    top->count = watch ? UINT64_MAX : 1;
     if (count && (!ctl_number_parse(count, &top->count) || top->count == 0))
         return ctl_fail(top->ctl, CTL_USAGE, "--count: '%s' is not a number of looks, 1 or more",
                         count);
@@ -339,6 +350,15 @@ static int top_run(struct top *top)
     return code;
 }
 
+static int top_run_program(struct top *top)
+{
+    const struct program_options options = { .view = view_find(top_views[top->view]),
+                                             .by = top->by,
+                                             .seconds = top->seconds };
+
+    return program_run(top->ctl, &options);
+}
+
 int ctl_top(struct ctl *ctl)
 {
     struct top top = { .ctl = ctl, .total = ctl->option[OPTION_TOTAL] != NULL };
@@ -352,6 +372,8 @@ int ctl_top(struct ctl *ctl)
         code = ctl_connect(ctl);
     if (code)
         return code;
+    if (top_is_interactive(ctl))
+        return top_run_program(&top);
     if (top.count > 1)
         (void)odeon_client_set_patience(ctl->client, TOP_PATIENCE_NS);
     code = top_run(&top);

@@ -64,6 +64,8 @@ static int parse_options(struct ctl *ctl, int argc, char **argv)
             options = false;
         } else if (options && !strcmp(argv[i], "-h")) {
             ctl->option[OPTION_HELP] = "";
+        } else if (options && !strcmp(argv[i], "-n") && i + 1 < argc) {
+            ctl->option[OPTION_COUNT] = argv[++i]; /* as in other programs of this name */
         } else if (options && !strncmp(argv[i], "--", 2)) {
             code = parse_option(ctl, argc, argv, &i);
             if (code)

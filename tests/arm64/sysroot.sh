@@ -11,7 +11,7 @@ root=$(realpath -m "$1")
 apt=$root.apt
 # What the cross compiler's own package has is of no use with --sysroot.
 PACKAGES=(libc6-dev libcmocka-dev libprotobuf-c-dev libuv1-dev libhwloc-dev libsystemd-dev
-    libsmartcols-dev libmicrohttpd-dev)
+    libsmartcols-dev libmicrohttpd-dev libncurses-dev)
 
 # skip REASON LOG: what the log ends with, too.
 skip()

@@ -141,8 +141,8 @@ BEGIN {
     }
     # Libraries by layer. The engine is what the project exists for and uses none; what two
     # processes agree on calls no system; nothing of the supervisor can map foreign code.
-    libraries = "^(uv|hwloc|hwloc/.*|protobuf-c/.*|systemd/.*|libsmartcols/.*|microhttpd|ncurses" \
-        "|cmocka|google/.*)\\.h$"
+    libraries = "^(uv|hwloc|hwloc/.*|protobuf-c/.*|systemd/.*|libsmartcols/.*|microhttpd|n?curses" \
+        "|term|cmocka|google/.*)\\.h$"
     banned["daemon/engine"] = libraries "|^dlfcn\\.h$"
     banned["proto"] = libraries "|^(dlfcn|stdlib|stdio|unistd|fcntl|pthread|sys/.*|linux/.*)\\.h$"
     # snprintf() and strtod(), which call no system either: of proto, one file writes the texts of

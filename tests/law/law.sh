@@ -143,7 +143,8 @@ check_headers()
     [ -n "$BUILD" ] || GENERATED='pb-c\.h: No such file'
     cxx=$(command -v c++ || command -v g++ || command -v clang++)
     IFS=' ' read -ra CFLAGS < <(
-        pkg-config --cflags libuv hwloc libprotobuf-c libsystemd smartcols libmicrohttpd cmocka \
+        pkg-config --cflags libuv hwloc libprotobuf-c libsystemd smartcols ncursesw libmicrohttpd \
+            cmocka \
             2>/dev/null
         echo
     )

@@ -8,17 +8,17 @@
 
 # shellcheck disable=SC2034 # used by those that source this
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev
-    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev libmicrohttpd-dev)
+    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev libmicrohttpd-dev libncurses-dev)
 # g++ and clang compile the public headers and the plugins, clang and its run-time library the
 # fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
 # busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file
 # make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them
-# are seen; clang-format says whether the text is laid out. "A|B": B does as well where it is
-# installed, A is what is installed otherwise.
+# are seen; clang-format says whether the text is laid out; tmux is the terminal of what needs one.
+# "A|B": B does as well where it is installed, A is what is installed otherwise.
 # shellcheck disable=SC2034
 PACKAGES_TEST=(libcmocka-dev g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clang-format scdoc
     spin shellcheck systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4
-    dpkg-dev file)
+    dpkg-dev file tmux)
 
 # What only ./test.sh --all uses: a cross compiler and an emulator for AArch64.
 # shellcheck disable=SC2034

@@ -93,6 +93,13 @@ int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
     return client && timeout_ns >= 0 ? 0 : -EINVAL;
 }
 
+int odeon_client_set_timeout(struct odeon_client *client, int64_t timeout_ns)
+{
+    (void)client;
+    (void)timeout_ns;
+    return 0;
+}
+
 int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
 {
     (void)client;
