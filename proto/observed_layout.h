@@ -5,7 +5,8 @@
  * (docs/observing.md), readers read it with pread() (a mapping would fill its holes).
  *
  *   struct observed_header        sizes, names of the actor types
- *   struct observed_worker[n]     one a worker id: its window of actors and flows, its types
+ *   struct observed_worker[n]     one a worker id: its window of actors and flows, its types, what
+ *                                 single messages came to
  *
  * observed_layout.V1  A worker's part has one writer, the worker whose id it is: a reader takes no
  *     lock and stalls nobody.
@@ -15,6 +16,9 @@
  *     has changed when it has been written meanwhile.
  * observed_layout.V4  `magic` is stored last when the file is made, and a type's name before its
  *     number counts among n_types.
+ * observed_layout.V5  The record of the number k, from 1 on, lies at k modulo OBSERVED_RECORDS, and
+ *     is there when `n` has come to k. It is whole as long as an `n` that is read behind it is less
+ *     than k + OBSERVED_RECORDS - 1.
  */
 #pragma once
 
@@ -28,7 +32,7 @@
 #include "log_linear.h"
 
 #define OBSERVED_MAGIC   UINT64_C(0x6f64656f6e6f6273) /* "odeonobs" */
-#define OBSERVED_VERSION 1
+#define OBSERVED_VERSION 2
 
 /* Times have eight cells to a power of two, from 32 ns to 18 minutes; longer ones share the last
  * cell. */
@@ -89,10 +93,52 @@ struct observed_window {
     struct observed_flow flows[OBSERVED_FLOWS];
 };
 
+/* What one message came to: of each sample, and of each that was timed by itself. */
+struct observed_record {
+    _Atomic uint64_t began_ns; /* CLOCK_MONOTONIC */
+    _Atomic uint64_t to, from;
+    _Atomic uint64_t run_ns, wait_ns; /* waiting OBSERVED_UNKNOWN: it was no sample */
+    _Atomic uint64_t weight;          /* so many messages it stands for; 0: timed by itself */
+    _Atomic uint64_t what;            /* observed_what() */
+    uint64_t reserved;
+};
+enum { OBSERVED_RECORDS = 2048 };
+#define OBSERVED_UNKNOWN UINT64_MAX
+
+/* The receiver's type, the sender as in a flow, the message's type, and how many were sent by it,
+ * at most 65,535. */
+static inline uint64_t observed_what(uint64_t type, uint64_t sender, uint64_t message,
+                                     uint64_t sends)
+{
+    return type | sender << 16 | message << 32 | (sends < 0xffff ? sends : 0xffff) << 48;
+}
+static inline uint64_t observed_what_type(uint64_t what)
+{
+    return what & 0xffff;
+}
+static inline uint64_t observed_what_sender(uint64_t what)
+{
+    return what >> 16 & 0xffff;
+}
+static inline uint64_t observed_what_message(uint64_t what)
+{
+    return what >> 32 & 0xffff;
+}
+static inline uint64_t observed_what_sends(uint64_t what)
+{
+    return what >> 48;
+}
+
+struct observed_trace {
+    _Atomic uint64_t n; /* so many there have been */
+    struct observed_record record[OBSERVED_RECORDS];
+};
+
 struct observed_worker {
     alignas(4096) struct observed_window window[2]; /* the present one, and the one before */
     _Atomic uint64_t present;                       /* index of the present one */
     alignas(4096) struct observed_type types[ODEON_ACTOR_TYPES_MAX];
+    alignas(4096) struct observed_trace trace;
 };
 
 struct observed_name {
@@ -102,6 +148,7 @@ struct observed_name {
 struct observed_header {
     _Atomic uint64_t magic;
     uint32_t version, header_size, worker_size, type_size, workers_offset, types_offset, n_workers;
+    uint32_t trace_offset;
     uint32_t types_max;
     _Atomic uint32_t n_types; /* 1 more than the largest number of a type */
     struct observed_name names[ODEON_ACTOR_TYPES_MAX];
@@ -122,6 +169,7 @@ static inline void observed_header_fill(struct observed_header *header, uint32_t
     header->type_size = sizeof(struct observed_type);
     header->workers_offset = OBSERVED_WORKERS_OFFSET;
     header->types_offset = offsetof(struct observed_worker, types);
+    header->trace_offset = offsetof(struct observed_worker, trace);
     header->n_workers = n_workers;
     header->types_max = ODEON_ACTOR_TYPES_MAX;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client-lib/src/admin_call.h"
 #include "client-lib/src/observe_file.h"
@@ -15,6 +16,7 @@
 struct odeon_observer {
     struct observe_file file;        /* what all looks have in common */
     struct observe_file now, before; /* looks; `before` has none at first */
+    uint64_t *traced;                /* [n_workers], the last record of each that was handed out */
 };
 
 /* ---- looks ---- */
@@ -82,6 +84,7 @@ struct odeon_observer *odeon_observe_close(struct odeon_observer *observer)
         observe_file_forget(&observer->now);
         observe_file_forget(&observer->before);
         wire_close_fds(&observer->file.fd, 1);
+        free(observer->traced);
         free(observer);
     }
     return NULL;
@@ -351,5 +354,93 @@ int odeon_observe_flows(struct odeon_observer *observer, struct odeon_list **ret
     }
     if (rows)
         qsort(rows, list->n, sizeof(struct odeon_flow_figures), observe_compare_flows);
+    return observe_hand_out(list, ret);
+}
+
+/* ---- single messages ---- */
+
+/* What is to be added to a time of CLOCK_MONOTONIC for one since 1970. */
+static uint64_t observe_epoch_ns(void)
+{
+    struct timespec real, since_boot;
+
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_MONOTONIC, &since_boot);
+    return (uint64_t)(real.tv_sec - since_boot.tv_sec) * UINT64_C(1000000000) +
+           (uint64_t)real.tv_nsec - (uint64_t)since_boot.tv_nsec;
+}
+
+static void observe_fill_traced(const struct odeon_observer *observer, struct odeon_list *list,
+                                struct odeon_traced *row, const struct observed_record *record)
+{
+    uint64_t sender = observed_what_sender(record->what);
+
+    row->to = record->to;
+    row->from = record->from;
+    row->type = arena_string(list, observe_type_name(observer, observed_what_type(record->what)));
+    row->from_type =
+        arena_string(list, sender & OBSERVED_PORT ? "port" : observe_type_name(observer, sender));
+    row->message = (uint32_t)observed_what_message(record->what);
+    row->sends = (uint32_t)observed_what_sends(record->what);
+    row->run_ns = record->run_ns;
+    row->wait_ns = record->wait_ns;
+    row->stands_for = record->weight;
+}
+
+static int observe_compare_traced(const void *a, const void *b)
+{
+    const struct odeon_traced *one = a, *other = b;
+
+    return (one->began_ns > other->began_ns) - (one->began_ns < other->began_ns);
+}
+
+/* Adds a worker's; `records` is room for them. */
+static void observe_add_traced(struct odeon_observer *observer, uint32_t worker,
+                               struct observed_record *records, struct odeon_list *list,
+                               uint64_t *lost)
+{
+    uint64_t more, epoch = observe_epoch_ns();
+    uint32_t n =
+        observe_file_trace(&observer->file, worker, &observer->traced[worker], records, &more);
+    struct odeon_traced *rows = n ? arena_alloc(list, list->n + n, sizeof(*rows)) : NULL;
+
+    *lost += more;
+    if (!rows)
+        return;
+    if (list->n)
+        memcpy(rows, list->rows, list->n * sizeof(*rows));
+    for (uint32_t i = 0; i < n; i++) {
+        struct odeon_traced *row = &rows[list->n + i];
+
+        row->worker = worker;
+        row->began_ns = records[i].began_ns + epoch;
+        observe_fill_traced(observer, list, row, &records[i]);
+    }
+    list->rows = rows;
+    list->n += n;
+}
+
+int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
+                         struct odeon_list **ret)
+{
+    struct observed_record *records;
+    struct odeon_list *list;
+    uint64_t lost = 0;
+
+    if (!observer || !ret)
+        return error_set_literal(-EINVAL, "odeon_observe_traced: no observer, or no place");
+    *ret = NULL;
+    if (!observer->traced)
+        observer->traced = calloc(observer->file.n_workers + 1, sizeof(*observer->traced));
+    records = malloc(OBSERVED_RECORDS * sizeof(*records));
+    list = observer->traced && records ? arena_new(sizeof(*list)) : NULL;
+    for (uint32_t i = observe_file_next_worker(&observer->file, 0);
+         list && i < observer->file.n_workers; i = observe_file_next_worker(&observer->file, i + 1))
+        observe_add_traced(observer, i, records, list, &lost);
+    free(records);
+    if (list && list->n)
+        qsort(list->rows, list->n, sizeof(struct odeon_traced), observe_compare_traced);
+    if (ret_lost)
+        *ret_lost = lost;
     return observe_hand_out(list, ret);
 }

@@ -36,6 +36,7 @@ static int observe_file_check(struct observe_file *file)
              header->type_size != sizeof(struct observed_type) ||
              header->types_max != ODEON_ACTOR_TYPES_MAX ||
              header->types_offset != offsetof(struct observed_worker, types) ||
+             header->trace_offset != offsetof(struct observed_worker, trace) ||
              header->workers_offset < sizeof(*header) ||
              header->workers_offset + (uint64_t)header->worker_size * header->n_workers >
                  (uint64_t)st.st_size)
@@ -49,6 +50,7 @@ static int observe_file_check(struct observe_file *file)
     file->workers_offset = header->workers_offset;
     file->types_offset = header->types_offset;
     file->types_max = header->types_max;
+    file->trace_offset = header->trace_offset;
     free(header);
     return r;
 }
@@ -210,4 +212,55 @@ int observe_file_look(const struct observe_file *file, struct observe_file *ret)
     ret->looked_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     observe_file_look_workers(ret);
     return 0;
+}
+
+uint32_t observe_file_next_worker(const struct observe_file *file, uint32_t worker)
+{
+    uint64_t first = file->workers_offset,
+             end = first + (uint64_t)file->n_workers * file->worker_size,
+             at = observe_file_next(file, first + (uint64_t)worker * file->worker_size);
+
+    return at < end ? (uint32_t)((at - first) / file->worker_size) : file->n_workers;
+}
+
+/* observed_layout.V5.  `n` has been read before the records, and `later` behind them: what the
+ * writer may have begun to write over meanwhile does not count. */
+uint32_t observe_file_trace(const struct observe_file *file, uint32_t worker, uint64_t *after,
+                            struct observed_record ret[OBSERVED_RECORDS], uint64_t *ret_lost)
+{
+    static const size_t record = sizeof(struct observed_record);
+    uint64_t at = file->workers_offset + (uint64_t)worker * file->worker_size + file->trace_offset,
+             records = at + offsetof(struct observed_trace, record), n = 0, later = 0, first, kept;
+    uint32_t until, from;
+
+    *ret_lost = 0;
+    if (worker >= file->n_workers || !observe_file_read(file, &n, sizeof(n), at) || n <= *after)
+        return 0;
+    first = *after + 1;
+    if (n - first >= OBSERVED_RECORDS)
+        first = n - OBSERVED_RECORDS + 1;
+    from = (uint32_t)(first % OBSERVED_RECORDS);
+    until = (uint32_t)(n % OBSERVED_RECORDS) + 1;
+    kept = n - first + 1;
+    if (from < until) {
+        if (!observe_file_read(file, ret, kept * record, records + from * record))
+            return 0;
+    } else if (!observe_file_read(file, ret, (OBSERVED_RECORDS - from) * record,
+                                  records + from * record) ||
+               !observe_file_read(file, ret + OBSERVED_RECORDS - from, until * record, records)) {
+        return 0;
+    }
+    if (!observe_file_read(file, &later, sizeof(later), at))
+        return 0;
+    if (later >= first + OBSERVED_RECORDS - 1) {
+        uint64_t gone = later - (first + OBSERVED_RECORDS - 1) + 1;
+
+        gone = gone < kept ? gone : kept;
+        memmove(ret, ret + gone, (kept - gone) * record);
+        kept -= gone;
+        first += gone;
+    }
+    *ret_lost = first - (*after + 1);
+    *after = n;
+    return (uint32_t)kept;
 }

@@ -33,7 +33,7 @@ struct observe_window {
 struct observe_file {
     int fd;
     uint64_t size;
-    uint32_t n_workers, worker_size, workers_offset, types_offset, types_max;
+    uint32_t n_workers, worker_size, workers_offset, types_offset, types_max, trace_offset;
     /* of the last look */
     uint64_t looked_ns;
     uint32_t n_types;
@@ -48,3 +48,11 @@ int observe_file_open(struct observe_file *file, int fd);
 /* Takes a look: into `ret`, whose tables are its own; negative errno: nothing is there. */
 int observe_file_look(const struct observe_file *file, struct observe_file *ret);
 void observe_file_forget(struct observe_file *look);
+
+/* The first worker from this one on that has ever run anything; n_workers: none has. */
+uint32_t observe_file_next_worker(const struct observe_file *file, uint32_t worker);
+/* Of one worker's messages, those behind the number *after, oldest first; how many are in `ret`,
+ * with *after moved to the last of them. *ret_lost: so many in between were written over, or cannot
+ * be read. None when the worker has none. */
+uint32_t observe_file_trace(const struct observe_file *file, uint32_t worker, uint64_t *after,
+                            struct observed_record ret[OBSERVED_RECORDS], uint64_t *ret_lost);

@@ -377,6 +377,9 @@ static int look_at_actors(void)
     uint64_t all;
     int r = odeon_observe_look(observer, NULL);
 
+    if (odeon_observe_traced(observer, NULL, &lists[0]) == 0)
+        odeon_list_free(lists[0]);
+    lists[0] = NULL;
     (void)odeon_observe_times(observer, 1, ODEON_TIMES_RUN, NULL, 0, &all);
     if (r == 0)
         r = odeon_observe_types(observer, 0, &lists[0]);
@@ -508,6 +511,7 @@ static const struct row {
     { "odeon_observe_times", look_at_actors, 0, 0 },
     { "odeon_observe_actors", look_at_actors, 0, 0 },
     { "odeon_observe_flows", look_at_actors, 0, 0 },
+    { "odeon_observe_traced", look_at_actors, 0, 0 },
     { "odeon_layout_parse", late_write_and_read, 0, 0 },
     { "odeon_layout_free", late_write_and_read, 0, 0 },
     { "odeon_layout_check", late_write_and_read, 0, 0 },

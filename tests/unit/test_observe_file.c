@@ -163,6 +163,64 @@ static void test_spoilt_files_are_refused_or_read(void **state)
     expect_refused("is no file of what actors do");
 }
 
+static struct observed_record read_records[OBSERVED_RECORDS];
+
+/* As a worker writes them, its number k in every word. */
+static void add_records(uint32_t id, uint64_t until)
+{
+    struct observed_trace *trace = &worker(id)->trace;
+
+    for (uint64_t k = trace->n + 1; k <= until; k++) {
+        trace->record[k % OBSERVED_RECORDS].began_ns = k;
+        trace->record[k % OBSERVED_RECORDS].what = k;
+        trace->n = k;
+    }
+}
+
+static void expect_records(const struct observe_file *file, uint64_t *after, uint64_t first,
+                           uint32_t n, uint64_t lost)
+{
+    uint64_t lost_now;
+
+    assert_int_equal(observe_file_trace(file, LAST, after, read_records, &lost_now), n);
+    assert_int_equal(lost_now, lost);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(read_records[i].began_ns, first + i);
+        assert_int_equal(read_records[i].what, first + i);
+    }
+}
+
+/* observed_layout.V5 */
+static void test_records_are_read_once_and_whole(void **state)
+{
+    struct observe_file file = open_file();
+    uint64_t after = 0;
+
+    (void)state;
+    assert_int_equal(observe_file_next_worker(&file, 0), WORKERS);
+    expect_records(&file, &after, 0, 0, 0);
+    add_records(LAST, 10);
+    assert_int_equal(observe_file_next_worker(&file, 0), LAST);
+    assert_int_equal(observe_file_next_worker(&file, LAST), LAST);
+    expect_records(&file, &after, 1, 10, 0);
+    expect_records(&file, &after, 0, 0, 0);
+    add_records(LAST, OBSERVED_RECORDS + 5); /* round the ring's end */
+    expect_records(&file, &after, 11, OBSERVED_RECORDS - 5, 0);
+    assert_int_equal(after, OBSERVED_RECORDS + 5);
+    /* the oldest is being written over, if anything is */
+    add_records(LAST, 2 * OBSERVED_RECORDS + 5);
+    expect_records(&file, &after, OBSERVED_RECORDS + 7, OBSERVED_RECORDS - 1, 1);
+    add_records(LAST, 9 * OBSERVED_RECORDS);
+    expect_records(&file, &after, 8 * OBSERVED_RECORDS + 2, OBSERVED_RECORDS - 1,
+                   6 * OBSERVED_RECORDS - 4);
+    worker(LAST)->trace.n = 3; /* a plugin has written there: nothing that is not there */
+    expect_records(&file, &after, 0, 0, 0);
+    worker(LAST)->trace.n = UINT64_MAX;
+    (void)observe_file_trace(&file, LAST, &after, read_records, &(uint64_t){ 0 });
+    assert_int_equal(observe_file_trace(&file, WORKERS, &after, read_records, &(uint64_t){ 0 }), 0);
+    close_file(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_windows_of_late_are_read_whole_or_not_at_all, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_spoilt_files_are_refused_or_read, begin, end),
+        cmocka_unit_test_setup_teardown(test_records_are_read_once_and_whole, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "daemon/engine/observe/marks.h"
 #include "daemon/engine/observe/sketch.h"
+#include "daemon/engine/observe/trace.h"
 
 static uint64_t weight_of(const struct marks *marks)
 {
@@ -161,6 +162,39 @@ static void test_a_cell_of_times_is_at_most_an_eighth_wide(void **state)
     assert_int_equal(observed_cell(UINT64_MAX), OBSERVED_CELLS - 1);
 }
 
+/* trace.T1 */
+static void test_the_last_records_are_there(void **state)
+{
+    enum { N = 3 * OBSERVED_RECORDS + 5 };
+    struct observed_trace *trace = calloc(1, sizeof(*trace));
+    (void)state;
+    assert_non_null(trace);
+    for (uint64_t i = 1; i <= N; i++) {
+        trace_add(trace, &(struct trace_message){ .began_ns = i,
+                                                  .to = i + 1,
+                                                  .from = i + 2,
+                                                  .run_ns = i + 3,
+                                                  .wait_ns = i + 4,
+                                                  .weight = i + 5,
+                                                  .what = observed_what(1, 2, 3, 70000) });
+        assert_int_equal(load_relaxed(&trace->n), i);
+    }
+    for (uint64_t i = N - OBSERVED_RECORDS + 1; i <= N; i++) {
+        const struct observed_record *record = &trace->record[i % OBSERVED_RECORDS];
+        assert_int_equal(load_relaxed(&record->began_ns), i);
+        assert_int_equal(load_relaxed(&record->to), i + 1);
+        assert_int_equal(load_relaxed(&record->from), i + 2);
+        assert_int_equal(load_relaxed(&record->run_ns), i + 3);
+        assert_int_equal(load_relaxed(&record->wait_ns), i + 4);
+        assert_int_equal(load_relaxed(&record->weight), i + 5);
+        assert_int_equal(observed_what_type(load_relaxed(&record->what)), 1);
+        assert_int_equal(observed_what_sender(load_relaxed(&record->what)), 2);
+        assert_int_equal(observed_what_message(load_relaxed(&record->what)), 3);
+        assert_int_equal(observed_what_sends(load_relaxed(&record->what)), 65535);
+    }
+    free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_marks_behind_a_wrap_wait_for_it),
         cmocka_unit_test(test_who_has_most_is_there_and_no_figure_is_too_small),
         cmocka_unit_test(test_a_window_begins_anew_and_the_one_before_is_kept),
+        cmocka_unit_test(test_the_last_records_are_there),
         cmocka_unit_test(test_a_cell_of_times_is_at_most_an_eighth_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

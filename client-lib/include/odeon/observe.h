@@ -89,6 +89,28 @@ struct odeon_flow_figures {
 ODEON_API int odeon_observe_flows(struct odeon_observer *observer,
                                   struct odeon_list **ret); /* struct odeon_flow_figures */
 
+/* One message that was run. Those that are samples, and each of a behaviour that takes more than
+ * some microseconds: where a worker runs fewer than some 2,000 messages a second, that is all of
+ * them. */
+struct odeon_traced {
+    uint64_t began_ns; /* since 1970, when its behaviour began */
+    odeon_ref to, from;
+    const char *type;      /* the receiver's */
+    const char *from_type; /* as odeon_flow_figures.from */
+    uint32_t message;      /* its type's id, as odeon_message_show() takes it */
+    uint32_t worker, sends;
+    uint64_t run_ns;
+    uint64_t wait_ns;    /* UINT64_MAX: not known, it was no sample */
+    uint64_t stands_for; /* so many messages, itself included; 0: it was timed by itself */
+};
+/* Those since the call before, by when they began; in the first call, since long ago: a worker's
+ * last 2,047 are kept, over the executor's death as well. *ret_lost (may be NULL): so many more
+ * there were that nobody has read in time. Types that were loaded behind the last look have no
+ * name. Some system calls for each worker that has run anything; never
+ * blocks. */
+ODEON_API int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
+                                   struct odeon_list **ret); /* struct odeon_traced */
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/observe/sketch.h"
+#include "daemon/engine/observe/trace.h"
 
 static size_t observe_marks_bytes(const struct engine *e)
 {
@@ -351,6 +352,7 @@ static bool observe_aim_at(struct worker *w, const struct envelope *envelope)
     observer->aim.is_tail = observer->mark.weight == 0;
     observer->aim.to = envelope->to;
     observer->aim.from = envelope->from;
+    observer->aim.message = envelope->type;
     observer->aim.sent = observe_sent(w);
     observer->aim.began = ticks_now();
     int64_t waited = (int64_t)(observer->aim.began - observer->mark.ticks);
@@ -446,23 +448,35 @@ void observe_hit(struct worker *w, uint64_t now)
                                     .type = observer->aim.type };
     if ((int64_t)(now - observer->aim.began) < 0)
         ns = 0;
-    observe_ran(type, ns, weight, sent > observer->aim.sent ? sent - observer->aim.sent : 0);
+    sent = sent > observer->aim.sent ? sent - observer->aim.sent : 0;
+    observe_ran(type, ns, weight, sent);
     observe_raise(&type->samples, 1);
     sample.add[OBSERVED_BY_RUN] = ns * weight;
     sample.add[OBSERVED_BY_MESSAGES] = weight;
     observe_waited(w, &sample);
     sketch_add(observer->block, &sample);
+    trace_add(&observer->block->trace,
+              &(struct trace_message){ .began_ns = sample.now_ns - ns,
+                                       .to = observer->aim.to,
+                                       .from = observer->aim.from,
+                                       .run_ns = ns,
+                                       .wait_ns = observer->aim.wait_ns,
+                                       .weight = weight,
+                                       .what = observed_what(observer->aim.type, sample.flow >> 16,
+                                                             observer->aim.message, sent) });
 }
 
 /* observe.OB2 */
-void observe_timed(struct worker *w, uint32_t id, actor_ref to, uint64_t ns)
+void observe_timed(struct worker *w, uint32_t id, const struct observe_turn *turn, uint64_t ns)
 {
     struct observer *observer = &w->observer;
     if (!observe_is_on(w))
         return;
     struct observed_type *type = &observer->block->types[id];
-    struct sketch_sample sample = { .now_ns = clock_now_ns(), .ref = to, .type = id };
-    observe_ran(type, ns, 1, observe_sent(w));
+    struct sketch_sample sample = { .now_ns = clock_now_ns(), .ref = turn->to, .type = id };
+    uint64_t sent = observe_sent(w),
+             wait = observer->aimed ? observer->aim.wait_ns : OBSERVED_UNKNOWN;
+    observe_ran(type, ns, 1, sent);
     observe_raise(&type->timed, 1);
     sample.add[OBSERVED_BY_RUN] = ns;
     sample.add[OBSERVED_BY_MESSAGES] = 1;
@@ -472,4 +486,12 @@ void observe_timed(struct worker *w, uint32_t id, actor_ref to, uint64_t ns)
         observe_waited(w, &sample);
     }
     sketch_add(observer->block, &sample);
+    trace_add(&observer->block->trace,
+              &(struct trace_message){
+                  .began_ns = sample.now_ns - ns,
+                  .to = turn->to,
+                  .from = turn->from,
+                  .run_ns = ns,
+                  .wait_ns = wait,
+                  .what = observed_what(id, observe_sender(w, turn->from), turn->message, sent) });
 }

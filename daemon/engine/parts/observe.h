@@ -32,6 +32,13 @@ struct observe_stream {
     uint64_t gap;     /* between two, in the mean */
 };
 
+/* A message that was timed by itself, noted before it ran. */
+struct observe_turn {
+    uint64_t to, from;
+    uint64_t began; /* ticks */
+    uint16_t message;
+};
+
 /* Of a worker: it alone. */
 struct observer {
     struct observed_worker *block; /* NULL: nothing is observed */
@@ -55,6 +62,7 @@ struct observer {
     bool aimed;
     struct {
         uint32_t type, weight;
+        uint16_t message;
         bool is_tail; /* it stands for tail appends */
         uint64_t to, from, began, wait_ns, sent;
     } aim;

@@ -161,12 +161,12 @@ struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
 }
 
 /* pace.T2 */
-uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, actor_ref to,
-                    uint64_t began)
+uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index,
+                    const struct observe_turn *turn)
 {
     uint64_t now = ticks_now();
-    pace_sample(type, index, now - began);
-    observe_timed(w, type->id, to, ticks_to_ns(now - began));
+    pace_sample(type, index, now - turn->began);
+    observe_timed(w, type->id, turn, ticks_to_ns(now - turn->began));
     store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     pace_slice(w, now);

@@ -326,10 +326,11 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
     turn_loop_publish(loop, w);
     if (w->outbox.length > 0)
         turn_loop_flush(loop, w);
-    actor_ref to = envelope->to;
-    uint64_t began = ticks_now();
+    struct observe_turn turn = {
+        .to = envelope->to, .from = envelope->from, .message = envelope->type, .began = ticks_now()
+    };
     turn_loop_special(loop, w, actor, begun, 0);
-    uint32_t next = pace_learn(w, type, index, to, began);
+    uint32_t next = pace_learn(w, type, index, &turn);
     turn_loop_publish(loop, w);
     if (w->outbox.length > 0)
         turn_loop_flush(loop, w);
