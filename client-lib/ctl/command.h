@@ -45,10 +45,13 @@ enum option {
     OPTION_SORT,
     OPTION_TOTAL,
     OPTION_BATCH,
+    OPTION_SLOWER,
+    OPTION_PAST,
+    OPTION_PERFETTO,
     OPTION_N,
 };
 
-#define OPTION_BIT(option) (UINT32_C(1) << (option))
+#define OPTION_BIT(option) (UINT64_C(1) << (option))
 #define OPTIONS_COMMON     (OPTION_BIT(OPTION_LIMIT) - 1)
 #define OPTIONS_PAGED      (OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_AFTER))
 
@@ -68,7 +71,7 @@ struct command {
     const char *verb;      /* NULL: the noun alone is the command */
     const char *arguments; /* as shown, "" for none */
     unsigned words_min, words_max;
-    uint32_t options;    /* bits besides OPTIONS_COMMON */
+    uint64_t options;    /* bits besides OPTIONS_COMMON */
     const char *doc;     /* one line, no full stop */
     const char *details; /* more lines for its help, or NULL */
     const char *choices; /* of its arguments, as in option_info */
@@ -98,6 +101,7 @@ int command_parse(struct ctl *ctl, int argc, char **argv, bool *ret_finished);
 int ctl_status(struct ctl *ctl);
 int ctl_stats(struct ctl *ctl);
 int ctl_top(struct ctl *ctl);
+int ctl_trace(struct ctl *ctl);
 int ctl_doctor(struct ctl *ctl);
 int ctl_memory_show(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);

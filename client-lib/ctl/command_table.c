@@ -23,8 +23,8 @@ const struct option_info option_table[OPTION_N] = {
                        false },
     [OPTION_WORKER] = { "worker", NULL, "Show each worker and the control thread for itself", NULL,
                         false },
-    [OPTION_COUNT] = { "count", "N", "Stop after N: intervals with --watch, messages with listen",
-                       NULL, false },
+    [OPTION_COUNT] = { "count", "N", "Stop after N: intervals with --watch, else messages", NULL,
+                       false },
     [OPTION_TYPE] = { "type", "TYPE", "Only actors of this type", NULL, false },
     [OPTION_NAME] = { "name", "NAME", "Register the new actor under this name", NULL, false },
     [OPTION_HOW] = { "how", "delete|destroy|finished", "How the actor ends (delete without it)",
@@ -60,6 +60,11 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_BATCH] = { "batch", NULL, "Print tables, one after the other, on a terminal, too", NULL,
                        false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
+    [OPTION_SLOWER] = { "slower-than", "TIME",
+                        "Only those that ran or waited so long: 250us, 1.5ms, 2s", NULL, false },
+    [OPTION_PAST] = { "past", NULL, "Show those that are kept of before, and end", NULL, false },
+    [OPTION_PERFETTO] = { "perfetto", "FILE", "Write them into a file that ui.perfetto.dev shows",
+                          "@file", false },
 };
 
 const struct command command_table[] = {
@@ -88,6 +93,18 @@ const struct command command_table[] = {
           "each. With --batch, --count (or -n), --limit or --total, tables on a terminal, too.",
       .choices = "types actors flows",
       .run = ctl_top },
+    { .noun = "trace",
+      .arguments = "[REF|NAME]",
+      .words_max = 1,
+      .options = OPTION_BIT(OPTION_TYPE) | OPTION_BIT(OPTION_SLOWER) | OPTION_BIT(OPTION_PAST) |
+                 OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_PERFETTO),
+      .doc = "Show messages one by one, as they are run",
+      .details = "Who sent what to whom, how long it waited and ran, and how many it sent; of one "
+                 "actor, to it\n"
+                 "and from it.  Shows each message of slow behaviours, and samples of quick ones: "
+                 "all, below some\n"
+                 "2,000 a second and worker.  With --json, a document a line.",
+      .run = ctl_trace },
     { .noun = "doctor",
       .arguments = "",
       .doc = "Show everything that is wrong or slow, and what mends it",

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static void completion_list_options(FILE *out, uint32_t options)
+static void completion_list_options(FILE *out, uint64_t options)
 {
     const char *separator = "";
 

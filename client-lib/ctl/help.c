@@ -15,7 +15,7 @@ static void help_show_synopsis(struct ctl *ctl, const struct command *c)
             *c->arguments ? " " : "", c->arguments);
 }
 
-static void help_show_options(struct ctl *ctl, uint32_t options)
+static void help_show_options(struct ctl *ctl, uint64_t options)
 {
     for (int o = 0; o < OPTION_N; o++) {
         char left[48];

@@ -75,7 +75,7 @@ function visit(m, way,    n, i, next_of) {
 function module(path) { sub(/\.[a-z]+$/, "", path); return path }
 function has_no_circles(path)
 {
-    sub(/^client-lib\/ctl\/(doctor|top)\//, "client-lib/ctl/", path)
+    sub(/^client-lib\/ctl\/(doctor|top|trace)\//, "client-lib/ctl/", path)
     return path ~ /^daemon\/(common|executor|supervisor)\/[a-z_]+\.[ch]$/ ||
         path ~ /^client-lib\/(src|ctl|exporter)\/[a-z_]+\.[ch]$/
 }

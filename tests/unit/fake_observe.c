@@ -20,7 +20,8 @@ struct odeon_observer *odeon_observe_close(struct odeon_observer *observer)
 int odeon_observe_look(struct odeon_observer *observer, uint64_t *ret_ns)
 {
     (void)observer;
-    *ret_ns = 500000000;
+    if (ret_ns)
+        *ret_ns = 500000000;
     return 0;
 }
 
@@ -70,5 +71,37 @@ int odeon_observe_flows(struct odeon_observer *observer, struct odeon_list **ret
     rows[0] =
         (struct odeon_flow_figures){ .from = "port", .port = 3, .to = "counter", .most = 99.5 };
     rows[1] = (struct odeon_flow_figures){ .from = "counter", .to = "slow", .most = 1 };
+    return 0;
+}
+
+int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
+                         struct odeon_list **ret)
+{
+    struct odeon_traced *rows;
+
+    (void)observer;
+    *ret_lost = 7;
+    *ret = fake_list(3, sizeof(*rows));
+    rows = (*ret)->rows;
+    rows[0] = (struct odeon_traced){ .began_ns = UINT64_C(1700000000123456789),
+                                     .to = FAKE_GONE,
+                                     .from = FAKE_GONE + 1,
+                                     .type = "counter",
+                                     .from_type = "port",
+                                     .message = 20,
+                                     .worker = 1,
+                                     .sends = 2,
+                                     .run_ns = 31,
+                                     .wait_ns = 2500000,
+                                     .stands_for = 130 };
+    rows[1] = (struct odeon_traced){ .began_ns = UINT64_C(1700000000200000000),
+                                     .to = FAKE_GONE + 2,
+                                     .type = "red\033[31m",
+                                     .from_type = "",
+                                     .message = 1,
+                                     .run_ns = 400000000,
+                                     .wait_ns = UINT64_MAX };
+    rows[2] = rows[1];
+    rows[2].type = "counter";
     return 0;
 }

@@ -47,6 +47,40 @@ static void test_top(void **state)
     assert_non_null(strstr(err, "needs the role observe"));
 }
 
+static void test_trace(void **state)
+{
+    static const char *const bad[] = { "trace|--slower-than|5",  "trace|--slower-than|-1ms",
+                                       "trace|--slower-than|ms", "trace|--slower-than|1m",
+                                       "trace|--count|0",        "trace|one|two" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(run(bad[i]), CTL_USAGE);
+    assert_int_equal(run("trace|--past"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 3);
+    check_has(out, ".123456 w1 port ");
+    check_has(out, " ran 31 ns, waited 2.500 ms, sent 2, 1 of 130\n");
+    check_has(out, " w0 nobody -> red?[31m ");
+    check_has(out, ": init ran 400.000 ms\n");
+    assert_int_equal(run("trace|--past|--type|counter|--slower-than|3ms"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 1);
+    assert_int_equal(run("trace|--past|--slower-than|2.5ms|--json"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 3);
+    check_has(out, "\"wait_ns\":2500000,\"sends\":2,\"stands_for\":130}}");
+    check_has(out, "\"wait_ns\":null");
+    assert_int_equal(run("trace|--past|--count|1|--type|counter"), CTL_DONE); /* the last one */
+    check_has(out, "nobody -> counter");
+    assert_int_equal(run("trace|--count|4"), CTL_DONE); /* behind what was before */
+    assert_int_equal(count_of(out, "\n"), 4);
+    check_has(err, "7 were not read in time");
+    assert_int_equal(run("trace|--past|--perfetto|/nowhere/at/all"), CTL_REFUSED);
+    check_has(err, "cannot write /nowhere/at/all");
+    fake.call_result = -EACCES;
+    fake_say("observe needs the role observe");
+    assert_int_equal(run("trace"), CTL_REFUSED);
+    check_has(err, "needs the role observe");
+}
+
 static void test_dead_letters_by_type_and_reason(void **state)
 {
     (void)state;
@@ -92,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_top, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead_letters_by_type_and_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(test_actors_of_a_type_are_stopped, setup, teardown),
     };

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How odeonctl trace writes single messages: as lines for people, as JSON, as a file for Perfetto.
+ *
+ * Owned by the command, one thread.
+ */
+#pragma once
+
+#include "client-lib/ctl/ctl.h"
+
+#include <odeon/observe.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Names of message types, asked for once each. */
+struct trace_names {
+    struct ctl *ctl;
+    struct {
+        bool asked;
+        char name[72]; /* "" where nobody knows */
+    } known[4096];
+};
+/* Never NULL; one that the service does not tell is "type 17". */
+const char *trace_names_get(struct trace_names *names, uint32_t message);
+
+/* One message: a line. */
+void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char *message);
+void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char *message);
+/* So many have not been read in time. */
+void trace_print_lost(struct ctl *ctl, uint64_t lost);
+
+/* A file of trace events (the JSON that Perfetto and Chromium read): a track for each worker, on it
+ * a slice for each message, and above it how long it had waited. */
+struct trace_file {
+    FILE *out;
+    bool more;
+    uint64_t zero_ns;     /* what times are counted from; 0: nothing has been added */
+    uint64_t workers[64]; /* bits: those whose track has its name */
+};
+void trace_file_begin(struct trace_file *file, FILE *out);
+void trace_file_add(struct trace_file *file, const struct odeon_traced *m, const char *message);
+/* Ends the document; false: it could not be written. The stream is closed. */
+bool trace_file_end(struct trace_file *file);

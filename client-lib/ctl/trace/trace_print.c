@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages as lines, for people and as JSON; names of their types (trace.h). */
+#include "client-lib/ctl/output.h"
+#include "client-lib/ctl/trace/trace.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* Those that have no entry in the service's table, as everybody has them. */
+static const char *trace_names_fixed(uint32_t message)
+{
+    static const char *const fixed[] = { [1] = "init",
+                                         [ODEON_MSG_POISON_DELETE] = "stop (delete)",
+                                         [ODEON_MSG_POISON_DESTROY] = "stop (destroy)",
+                                         [ODEON_MSG_POISON_FINISHED] = "stop (finished)",
+                                         [ODEON_MSG_REFUSAL] = "refusal",
+                                         [ODEON_MSG_DOWN] = "down" };
+
+    return message < sizeof(fixed) / sizeof(fixed[0]) ? fixed[message] : NULL;
+}
+
+const char *trace_names_get(struct trace_names *names, uint32_t message)
+{
+    struct odeon_message_info *info = NULL;
+
+    if (trace_names_fixed(message))
+        return trace_names_fixed(message);
+    if (message >= sizeof(names->known) / sizeof(names->known[0]))
+        return "?";
+    if (!names->known[message].asked) {
+        names->known[message].asked = true;
+        if (odeon_message_show(names->ctl->client, message, &info) == 0)
+            snprintf(names->known[message].name, sizeof(names->known[message].name), "%s",
+                     info->name);
+        else
+            snprintf(names->known[message].name, sizeof(names->known[message].name), "type %u",
+                     message);
+        odeon_result_free(info);
+    }
+    return names->known[message].name;
+}
+
+/* "17:12:13.123456", of this machine's time of day */
+static void trace_format_time(uint64_t ns, char text[static 32])
+{
+    time_t seconds = (time_t)(ns / UINT64_C(1000000000));
+    char clock[16];
+    struct tm tm;
+
+    if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof(clock), "%H:%M:%S", &tm) == 0)
+        strcpy(clock, "?");
+    snprintf(text, 32, "%s.%06" PRIu64, clock, ns % UINT64_C(1000000000) / 1000);
+}
+
+/* Most behaviours take less than what durations are shown in elsewhere. */
+static const char *trace_format_duration(uint64_t ns, char text[static OUTPUT_DURATION_TEXT])
+{
+    if (ns >= 10000)
+        return output_format_duration(ns, text);
+    snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " ns", ns);
+    return text;
+}
+
+/* ctl.C2 */
+static void trace_print_text(FILE *out, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        fputc(*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+}
+
+static void trace_print_party(FILE *out, const char *type, odeon_ref ref)
+{
+    char text[ODEON_REF_TEXT];
+
+    if (ref == ODEON_NOBODY) {
+        fputs("nobody", out);
+        return;
+    }
+    trace_print_text(out, *type ? type : "?");
+    odeon_ref_format(ref, text);
+    fprintf(out, " %s", text);
+}
+
+void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char *message)
+{
+    char time[32], ran[OUTPUT_DURATION_TEXT], waited[OUTPUT_DURATION_TEXT];
+
+    trace_format_time(m->began_ns, time);
+    fprintf(ctl->out, "%s w%u ", time, m->worker);
+    trace_print_party(ctl->out, m->from_type, m->from);
+    fputs(" -> ", ctl->out);
+    trace_print_party(ctl->out, m->type, m->to);
+    fputs(": ", ctl->out);
+    trace_print_text(ctl->out, message);
+    fprintf(ctl->out, " ran %s", trace_format_duration(m->run_ns, ran));
+    if (m->wait_ns != UINT64_MAX)
+        fprintf(ctl->out, ", waited %s", trace_format_duration(m->wait_ns, waited));
+    if (m->sends)
+        fprintf(ctl->out, ", sent %u", m->sends);
+    if (m->stands_for > 1)
+        fprintf(ctl->out, ", 1 of %" PRIu64, m->stands_for);
+    fputc('\n', ctl->out);
+}
+
+void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char *message)
+{
+    char time[OUTPUT_TIME_TEXT], ref[ODEON_REF_TEXT];
+    struct json json;
+
+    json_begin_document(&json, ctl->out);
+    json_begin_object(&json, "message");
+    json_string(&json, "began", output_format_time(m->began_ns, time));
+    json_uint(&json, "began_ns", m->began_ns);
+    json_uint(&json, "worker", m->worker);
+    if (m->from == ODEON_NOBODY) {
+        json_null(&json, "from");
+    } else {
+        odeon_ref_format(m->from, ref);
+        json_string(&json, "from", ref);
+    }
+    json_string(&json, "from_type", m->from_type);
+    odeon_ref_format(m->to, ref);
+    json_string(&json, "to", ref);
+    json_string(&json, "type", m->type);
+    json_string(&json, "name", message);
+    json_uint(&json, "run_ns", m->run_ns);
+    if (m->wait_ns == UINT64_MAX)
+        json_null(&json, "wait_ns");
+    else
+        json_uint(&json, "wait_ns", m->wait_ns);
+    json_uint(&json, "sends", m->sends);
+    json_uint(&json, "stands_for", m->stands_for);
+    json_end_object(&json);
+    json_end_document(&json);
+}
+
+void trace_print_lost(struct ctl *ctl, uint64_t lost)
+{
+    struct json json;
+
+    if (!ctl->json) {
+        fprintf(ctl->err, "odeonctl: %" PRIu64 " were not read in time\n", lost);
+        return;
+    }
+    json_begin_document(&json, ctl->out);
+    json_uint(&json, "lost", lost);
+    json_end_document(&json);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages one by one, as the library and odeonctl trace tell them of a service that runs: which
+ * they were is held against what this program has posted. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <odeon/observe.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/json.h"
+#include "tests/system/probe.h"
+#include "tests/system/user.h"
+
+enum {
+    WORKS = 200,
+    WORK_NS = 50000, /* so that each is timed by itself, and none is only a sample */
+    OUTPUT = 1 << 20,
+};
+
+static struct service service;
+static struct odeon_client *root;
+static struct odeon_port *port;
+static odeon_ref ledger, other;
+static uint32_t work_type;
+static char output[OUTPUT];
+
+static int begin(void **state)
+{
+    (void)state;
+    service_start_for_users(&service, (const char *const[]){ NULL });
+    root = service_connect(&service, "root");
+    port = port_open_or_fail(root, 1 << 20, 1 << 20, false);
+    work_type = message_id(root, odeon_message_of(probe_work));
+    ledger = spawn(root, "probe_ledger", "traced", NULL, 0);
+    other = spawn(root, "probe_ledger", NULL, NULL, 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    odeon_port_close(port);
+    odeon_client_disconnect(root);
+    port = NULL;
+    root = NULL;
+    if (service.pid > 0)
+        (void)service_stop(&service, SIGKILL);
+    service_end(&service);
+    return 0;
+}
+
+static void work(odeon_ref ref, uint64_t ns)
+{
+    const struct probe_work message = { .ns = ns };
+
+    assert_int_equal(
+        odeon_port_post_wait(port, ref, work_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
+        0);
+}
+
+/* All that has been posted to it has been run. */
+static void settle(odeon_ref ref)
+{
+    struct odeon_delivery answer;
+    uint32_t ask = message_id(root, odeon_message_of(probe_ask));
+
+    assert_int_equal(odeon_port_call(port, ref, ask, NULL, 0, SECONDS(PATIENCE_S), &answer),
+                     ODEON_CALL_REPLY);
+    odeon_port_release(port);
+}
+
+/* Of this actor's works among those since the call before; each is looked at. */
+static unsigned works_of(struct odeon_observer *observer, odeon_ref ref)
+{
+    struct odeon_list *list = NULL;
+    uint64_t lost = 0, before = 0;
+    unsigned n = 0;
+
+    assert_int_equal(odeon_observe_look(observer, NULL), 0);
+    assert_int_equal(odeon_observe_traced(observer, &lost, &list), 0);
+    assert_int_equal(lost, 0);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct odeon_traced *m = (const struct odeon_traced *)list->rows + i;
+
+        assert_true(m->began_ns >= before);
+        before = m->began_ns;
+        if (m->to != ref || m->message != work_type)
+            continue;
+        n++;
+        assert_int_equal(m->from, odeon_port_ref(port));
+        assert_string_equal(m->from_type, "port");
+        assert_string_equal(m->type, "probe_ledger");
+        assert_true(m->run_ns >= WORK_NS / 2);
+        assert_int_equal(m->stands_for, 0);
+        assert_int_equal(m->sends, 0);
+    }
+    odeon_list_free(list);
+    return n;
+}
+
+static void test_each_slow_message_is_there_once(void **state)
+{
+    struct odeon_observer *observer = NULL;
+    unsigned n = 0;
+
+    (void)state;
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    for (unsigned i = 0; i < WORKS; i++) {
+        work(i % 2 ? ledger : other, WORK_NS);
+        if (i % 50 == 49)
+            n += works_of(observer, ledger);
+    }
+    settle(ledger);
+    settle(other);
+    assert_true(wait_until((n += works_of(observer, ledger)) >= WORKS / 2));
+    assert_int_equal(n, WORKS / 2);
+    odeon_observe_close(observer);
+}
+
+static unsigned count_of(const char *text, const char *part)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
+static void test_the_past_outlives_the_executor(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < WORKS; i++)
+        work(ledger, WORK_NS);
+    settle(ledger);
+    service_kill_executor(&service);
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace traced --past"), 0);
+    assert_int_equal(count_of(output, ": probe_work ran "), WORKS);
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace --past --slower-than 100s"), 0);
+    assert_string_equal(output, "");
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace --past --type nobody"), 0);
+    assert_string_equal(output, "");
+    assert_int_equal(
+        ctl(&service, output, sizeof(output), "--json trace --past --type probe_ledger --count 3"),
+        0);
+    assert_int_equal(count_of(output, "\n"), 3);
+    for (char *rest = output, *line; (line = strsep(&rest, "\n")) && *line;)
+        assert_true(json_is_valid(line));
+}
+
+static void test_a_file_for_perfetto_is_whole(void **state)
+{
+    char path[128];
+    FILE *file;
+
+    (void)state;
+    for (unsigned i = 0; i < WORKS; i++)
+        work(ledger, WORK_NS);
+    settle(ledger);
+    snprintf(path, sizeof(path), "%s/trace.json", service.dir);
+    assert_int_equal(
+        ctl(&service, output, sizeof(output), "trace traced --past --perfetto %s", path), 0);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+    fclose(file);
+    assert_true(json_is_valid(output));
+    assert_true(count_of(output, "\"ph\":\"X\"") >= WORKS);
+    assert_int_equal(count_of(output, "\"ph\":\"b\""), count_of(output, "\"ph\":\"e\""));
+    assert_int_equal(count_of(output, "\"message\":\"probe_work\""), WORKS);
+    assert_non_null(strstr(output, "\"traceEvents\":["));
+    assert_int_equal(
+        ctl(&service, output, sizeof(output), "trace --past --perfetto %s/no/such", service.dir),
+        1);
+    assert_non_null(strstr(output, "cannot write "));
+}
+
+/* ---- as it goes on ---- */
+
+static pid_t follow(const char *words)
+{
+    char command[512], out[128];
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    snprintf(out, sizeof(out), "%s/followed", service.dir);
+    snprintf(command, sizeof(command), "exec '%s' --socket '%s' trace %s", TEST_ODEONCTL,
+             service.socket, words);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && freopen(out, "w", stdout))
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+static const char *followed(void)
+{
+    char path[128];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/followed", service.dir);
+    file = fopen(path, "r");
+    if (!file)
+        return "";
+    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+    fclose(file);
+    return output;
+}
+
+static bool has_ended(pid_t pid, int *ret_status)
+{
+    return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+static void test_it_follows_over_a_crash_until_it_has_enough(void **state)
+{
+    int status = -1;
+    pid_t pid;
+
+    (void)state;
+    pid = follow("traced --count 50");
+    assert_true(wait_until((work(ledger, WORK_NS), strstr(followed(), "probe_work"))));
+    service_kill_executor(&service);
+    assert_true(wait_until((work(ledger, WORK_NS), has_ended(pid, &status))));
+    assert_int_equal(status, 0);
+    assert_int_equal(count_of(followed(), "\n"), 50);
+    assert_null(strstr(output, "1 of"));
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+static void test_a_signal_ends_it_and_its_file(void **state)
+{
+    char words[160], path[128];
+    int status = -1;
+    FILE *file;
+    pid_t pid;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/trace.json", service.dir);
+    snprintf(words, sizeof(words), "--perfetto '%s'", path);
+    pid = follow(words);
+    assert_true(wait_until((work(ledger, WORK_NS), size_of(path)) >= 100000));
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_true(wait_until(has_ended(pid, &status)));
+    assert_int_equal(status, 0);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+    assert_true(feof(file));
+    fclose(file);
+    assert_true(json_is_valid(output));
+}
+
+/* ---- who may ---- */
+
+static const struct user stranger = { .uid = 41001, .gid = 41001, .group = 41900 };
+
+static int observe(struct odeon_client *client, void *unused)
+{
+    struct odeon_observer *observer = NULL;
+    int r = odeon_observe_open(client, &observer);
+
+    (void)unused;
+    odeon_observe_close(observer);
+    return r;
+}
+
+static void test_the_role_is_needed(void **state)
+{
+    (void)state;
+    if (!user_can_change())
+        skip();
+    user_expects(&service, stranger, observe, NULL, -EACCES, "needs the role observe");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_each_slow_message_is_there_once, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_past_outlives_the_executor, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_file_for_perfetto_is_whole, begin, end),
+        cmocka_unit_test_setup_teardown(test_it_follows_over_a_crash_until_it_has_enough, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_a_signal_ends_it_and_its_file, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_role_is_needed, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
