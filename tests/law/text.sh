@@ -4,8 +4,8 @@
 # variables and functions it uses.
 MOST_COLUMNS=100 MOST_CELL_WORDS=20 MOST_LINES=60 MOST_LEVELS=4 FORMATTER=14
 
-# What is data, and nobody's text: topologies, inputs of the fuzzers, the licence.
-DATA='^LICENSE$|\.xml$|^tests/fuzz/corpus/|\.(svg|png|gz|bin|so)$'
+# What is data, and nobody's text: topologies, dashboards, inputs of the fuzzers, the licence.
+DATA='^LICENSE$|\.xml$|/dashboard\.json$|^tests/fuzz/corpus/|\.(svg|png|gz|bin|so)$'
 
 # The wide lines of the standard input's files, "FILE<tab>message". Characters count, not bytes.
 wide_lines()

@@ -20,9 +20,9 @@ PACKAGES_TEST=(libcmocka-dev g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clan
     spin shellcheck systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4
     dpkg-dev file tmux)
 
-# What only ./test.sh --all uses: a cross compiler and an emulator for AArch64.
+# What only ./test.sh --all uses: a cross compiler and an emulator for AArch64; a scraper.
 # shellcheck disable=SC2034
-PACKAGES_ALL=(gcc-aarch64-linux-gnu qemu-user)
+PACKAGES_ALL=(gcc-aarch64-linux-gnu qemu-user prometheus)
 
 # packages_has NAME: it is installed.
 packages_has()

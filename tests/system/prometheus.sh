@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# prometheus.sh PART SOURCE ODEOND EXPORTER ODEONCTL PLUGIN
+# A service, an exporter, and what is made for them (docs/examples/prometheus).
+#
+#   names    rules and dashboard name metrics that there are, and rules are what promtool takes,
+#            where it is installed
+#   scraper  promtool has nothing to say of the metrics as text; a Prometheus, which asks for
+#            OpenMetrics, has the service's figures, also behind a kill of the executor
+#
+# Prints TAP. Exit status 77: prometheus or promtool is not installed.
+set -uo pipefail
+PART=$1 SOURCE=$2 ODEOND=$3 EXPORTER=$4 ODEONCTL=$5 PLUGIN=$6
+EXAMPLES=$SOURCE/docs/examples/prometheus
+TOKEN=a-token-of-this-test-alone
+# shellcheck source=tests/rig/tap.sh
+. "$SOURCE/tests/rig/tap.sh"
+if [ "$PART" = scraper ]; then
+    for tool in prometheus promtool; do
+        command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
+    done
+fi
+WORK=$(mktemp -d) || exit 2
+PIDS=()
+finish()
+{
+    local pid
+    for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$WORK"
+}
+trap finish EXIT
+export ODEON_SOCKET=$WORK/odeon/control.sock ODEON_TIMEOUT_MS=300000
+export LC_ALL=C
+
+# http PORT PATH [HEADER]: the body of the answer.
+http()
+{
+    exec 4<>"/dev/tcp/127.0.0.1/$1" || return 1
+    printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n' "$2" \
+        "${3:+$3$'\r\n'}" >&4
+    sed '1,/^\r*$/d' <&4
+    exec 4>&-
+}
+metrics()
+{
+    http "$PORT" /metrics "Authorization: Bearer $TOKEN"
+}
+port_of()
+{
+    sed -nE 's/.*listening on 127\.0\.0\.1:([0-9]+)$/\1/p' "$WORK/exporter.log" | grep .
+}
+start_service()
+{
+    "$ODEOND" --foreground --runtime-dir "$WORK/odeon" --config "$WORK/conf" --plugin "$PLUGIN" \
+        --set workers=2 --set affinity=none --set actors=1024 --set queues-per-worker=2 \
+        >"$WORK/odeond.log" 2>&1 &
+    PIDS+=($!)
+}
+service_answers()
+{
+    "$ODEONCTL" status || { cat "$WORK/odeond.log"; return 1; }
+}
+start_exporter()
+{
+    (umask 077 && echo "$TOKEN" >"$WORK/token")
+    "$EXPORTER" --listen 127.0.0.1:0 --stats "$WORK/odeon/stats" --socket "$ODEON_SOCKET" \
+        --token-file "$WORK/token" 2>"$WORK/exporter.log" &
+    PIDS+=($!)
+    eventually 60 port_of >/dev/null
+    PORT=$(port_of)
+}
+has_type()
+{
+    "$ODEONCTL" actor call total counter_add amount=1 weight=1 >/dev/null 2>&1
+    "$ODEONCTL" actor call total counter_get >/dev/null &&
+        metrics | grep '^odeon_type_run_seconds_bucket{type="counter"'
+}
+
+# ---- names
+
+# Without what only templates of the texts have.
+named()
+{
+    grep -hoE '\bodeon_[a-z0-9_]+' "$EXAMPLES/odeon.rules.yml" "$EXAMPLES/dashboard.json" | sort -u
+}
+all_there()
+{
+    metrics | sed -nE 's/^(odeon_[a-z0-9_]+).*/\1/p' | sort -u >"$WORK/there"
+    named >"$WORK/named"
+    [ "$(wc -l <"$WORK/named")" -gt 25 ] && ! comm -23 "$WORK/named" "$WORK/there" | grep .
+}
+promtool_takes_rules()
+{
+    promtool check rules "$EXAMPLES/odeon.rules.yml" &&
+        promtool check config "$EXAMPLES/prometheus.yml"
+}
+check_names()
+{
+    check "rules and dashboard name metrics that there are" all_there
+    if command -v promtool >/dev/null; then
+        check "promtool takes rules and configuration" promtool_takes_rules
+    fi
+}
+
+# ---- a scraper
+
+promtool_is_content()
+{
+    local said
+    said=$(metrics | promtool check metrics 2>&1) || { echo "$said"; return 1; }
+    [ -z "$said" ] || { echo "$said"; return 1; }
+}
+start_prometheus()
+{
+    cat >"$WORK/prometheus.yml" <<END
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [$EXAMPLES/odeon.rules.yml]
+scrape_configs:
+  - job_name: odeon
+    authorization: {credentials_file: $WORK/token}
+    static_configs: [{targets: ['127.0.0.1:$PORT']}]
+END
+    prometheus --config.file="$WORK/prometheus.yml" --storage.tsdb.path="$WORK/data" \
+        --web.listen-address="127.0.0.1:$SCRAPER" >"$WORK/prometheus.log" 2>&1 &
+    PIDS+=($!)
+    while kill -0 $! 2>/dev/null; do
+        if prometheus_is_ready >/dev/null 2>&1; then return 0; fi
+        sleep 0.1
+    done
+    return 1
+}
+prometheus_is_ready()
+{
+    http "$SCRAPER" /-/ready | grep -i ready || { tail "$WORK/prometheus.log"; return 1; }
+}
+# query EXPRESSION: the answer, whose values are strings.
+query()
+{
+    http "$SCRAPER" "/api/v1/query?query=$1"
+}
+value_is()
+{
+    query "$1" | tee /dev/stderr | grep -E "\"value\":\[[0-9.]+,\"$2\"\]"
+}
+scraped_well()
+{
+    http "$SCRAPER" /api/v1/targets | tee /dev/stderr | grep '"health":"up"'
+}
+kill_executor()
+{
+    kill -9 "$("$ODEONCTL" --json status | grep -oE '"executor_pid": *[0-9]+' | grep -oE '[0-9]+$')"
+}
+check_scraper()
+{
+    check "promtool has nothing to say of the metrics" promtool_is_content
+    # somebody else may have the port
+    for SCRAPER in $((20000 + RANDOM % 10000)) $((30000 + RANDOM % 2000)) 19090; do
+        ! start_prometheus || break
+    done
+    check "a Prometheus starts" prometheus_is_ready
+    check "it scrapes well" eventually 60 scraped_well
+    check "it knows that the service is up" eventually 60 value_is odeon_up 1
+    check "it has the workers" eventually 60 value_is odeon_workers 2
+    check "it has 16 buckets of a type" eventually 60 value_is \
+        'count(odeon_type_run_seconds_bucket{type=%22counter%22})' 16
+    check "the executor is killed" kill_executor
+    check "it knows of the next one" eventually 60 value_is odeon_executor_restarts_total 1
+    check "which is up" eventually 60 value_is odeon_up 1
+    check "and none of its rules has failed" eventually 60 rules_are_well
+}
+rules_are_well()
+{
+    http "$SCRAPER" /api/v1/rules >"$WORK/rules"
+    grep -o '"health":"ok"' "$WORK/rules" | wc -l | grep -x 13 &&
+        ! grep '"health":"err"' "$WORK/rules"
+}
+
+# What starts processes is not run by check, which would do it in a shell of its own.
+: >"$WORK/conf" # not what is installed on this machine
+start_service
+check "a service starts" eventually 60 service_answers
+check "it has a counter" "$ODEONCTL" actor spawn counter --name total
+start_exporter
+check "the exporter tells of types" eventually 60 has_type
+"check_$PART"
+echo "1..$COUNT"
+[ $BROKEN = 0 ]
