@@ -26,6 +26,7 @@ struct exporter {
     struct guard guard;
     struct figures figures;
     struct observed observed;
+    struct asked asked;
     struct tally tally;
     struct door door;
     struct web web;
@@ -94,6 +95,7 @@ static int exporter_make_web(struct exporter *exporter)
     exporter->web = (struct web){ .guard = &exporter->guard,
                                   .figures = &exporter->figures,
                                   .observed = &exporter->observed,
+                                  .asked = &exporter->asked,
                                   .tally = &exporter->tally };
     exporter->door.daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, web_handle, &exporter->web,
@@ -112,6 +114,7 @@ static int exporter_make_observed(struct exporter *exporter)
     if (setenv("ODEON_TIMEOUT_MS", "2000", 0) < 0 ||
         observed_init(&exporter->observed, exporter->options.socket) < 0)
         return exporter_fail("there is no thread to ask the service with");
+    asked_init(&exporter->asked, exporter->options.socket, exporter->observed.helper);
     if (figures_look(&exporter->figures) == 0)
         (void)observed_look(&exporter->observed, exporter->figures.service.supervisor_pid);
     return 0;
@@ -185,6 +188,7 @@ int exporter_main(int argc, char **argv)
         MHD_stop_daemon(exporter.door.daemon);
     door_fini(&exporter.door);
     observed_fini(&exporter.observed);
+    asked_fini(&exporter.asked);
     figures_fini(&exporter.figures);
     return status;
 }

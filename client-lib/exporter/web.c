@@ -8,6 +8,8 @@
 #include "client-lib/exporter/accept.h"
 #include "client-lib/exporter/door.h"
 #include "client-lib/exporter/expose.h"
+#include "client-lib/exporter/page.h"
+#include "client-lib/exporter/status.h"
 
 /* ---- answers ---- */
 
@@ -69,7 +71,7 @@ static enum MHD_Result web_refuse(struct web *web, struct MHD_Connection *connec
                          "This host's name is not one that odeon-exporter answers to: start it "
                          "with --host NAME if it should.\n" },
         [TALLY_TOKEN] = { MHD_HTTP_UNAUTHORIZED, "The token is not the right one.\n" },
-        [TALLY_PATH] = { MHD_HTTP_NOT_FOUND, "There is nothing here: see /metrics.\n" },
+        [TALLY_PATH] = { MHD_HTTP_NOT_FOUND, "There is nothing here: see / and /metrics.\n" },
         [TALLY_BUSY] = { MHD_HTTP_SERVICE_UNAVAILABLE,
                          "Too much has been answered that nobody has read.\n" },
     };
@@ -119,6 +121,35 @@ static enum MHD_Result web_metrics(struct web *web, struct MHD_Connection *conne
     return web_give(web, connection, metrics_content_type(format), &buffer);
 }
 
+static enum MHD_Result web_status(struct web *web, struct MHD_Connection *connection, bool token)
+{
+    struct status status = { .figures = web->figures, .token = token, .asked = web->asked };
+    struct buffer buffer = { .bytes = NULL };
+
+    status.readable = figures_look(web->figures) == 0;
+    if (token && observed_look(web->observed, web->figures->service.supervisor_pid))
+        status.observed = web->observed;
+    if (token)
+        asked_look(web->asked);
+    if (status_write(&status, &buffer) < 0) {
+        buffer_free(&buffer);
+        return web_refuse(web, connection, TALLY_BUSY);
+    }
+    return web_give(web, connection, "application/json", &buffer);
+}
+
+static enum MHD_Result web_page(struct MHD_Connection *connection, const struct page_file *file)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        file->n, (void *)(uintptr_t)file->bytes, MHD_RESPMEM_PERSISTENT);
+
+    if (response) {
+        (void)MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
+        (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    }
+    return web_queue(connection, MHD_HTTP_OK, file->type, response);
+}
+
 static enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection,
                                   const char *url)
 {
@@ -134,6 +165,10 @@ static enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connec
         return web_refuse(web, connection, TALLY_BUSY);
     if (strcmp(url, "/metrics") == 0)
         return web_metrics(web, connection, word == GUARD_RIGHT);
+    if (strcmp(url, "/api/status.json") == 0)
+        return web_status(web, connection, word == GUARD_RIGHT);
+    if (page_find(url))
+        return web_page(connection, page_find(url));
     return web_refuse(web, connection, TALLY_PATH);
 }
 

@@ -10,6 +10,7 @@
 
 #include <microhttpd.h>
 
+#include "client-lib/exporter/asked.h"
 #include "client-lib/exporter/figures.h"
 #include "client-lib/exporter/guard.h"
 #include "client-lib/exporter/observed.h"
@@ -21,6 +22,7 @@ struct web {
     const struct guard *guard;
     struct figures *figures;
     struct observed *observed;
+    struct asked *asked;
     struct tally *tally;
     size_t unread; /* bytes of answers that have not been sent as a whole */
 };

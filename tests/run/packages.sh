@@ -20,9 +20,10 @@ PACKAGES_TEST=(libcmocka-dev g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clan
     spin shellcheck systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4
     dpkg-dev file tmux)
 
-# What only ./test.sh --all uses: a cross compiler and an emulator for AArch64; a scraper.
+# What only ./test.sh --all uses: a cross compiler and an emulator for AArch64; a scraper, and
+# a browser.
 # shellcheck disable=SC2034
-PACKAGES_ALL=(gcc-aarch64-linux-gnu qemu-user prometheus)
+PACKAGES_ALL=(gcc-aarch64-linux-gnu qemu-user prometheus chromium)
 
 # packages_has NAME: it is installed.
 packages_has()

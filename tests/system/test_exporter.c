@@ -265,6 +265,59 @@ static void test_requests_that_are_refused(void **state)
     free(answer);
 }
 
+/* The page is three files of the program's own, and nothing else may run in it. */
+static void test_the_page_has_a_policy(void **state)
+{
+    static const char *const files[][2] = { { "/", "text/html; charset=utf-8" },
+                                            { "/page.css", "text/css; charset=utf-8" },
+                                            { "/page.js", "text/javascript; charset=utf-8" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char *answer = scrape_get(&exporter, files[i][0], "", 200), type[96];
+
+        snprintf(type, sizeof(type), "\r\nContent-Type: %s\r\n", files[i][1]);
+        assert_non_null(strstr(answer, type));
+        assert_non_null(
+            strstr(answer, "\r\nContent-Security-Policy: default-src 'none'; script-src 'self';"));
+        assert_null(strstr(answer, "unsafe"));
+        assert_non_null(strstr(answer, "\r\nX-Content-Type-Options: nosniff\r\n"));
+        assert_non_null(strstr(answer, "SPDX-License-Identifier"));
+        free(answer);
+    }
+}
+
+static bool page_is_told(const char *name)
+{
+    char *answer = scrape_get(&exporter, "/api/status.json",
+                              "Authorization: Bearer " SCRAPE_TOKEN "\r\n", 200);
+    bool is = strstr(answer, name) != NULL;
+
+    free(answer);
+    return is;
+}
+
+static void test_what_the_page_is_told(void **state)
+{
+    static const char *const named[] = { "\"types\":[{",   "\"probe_ledger\"",
+                                         "\"clients\":[{", "\"name\":\"exporter\"",
+                                         "\"queues\":[{",  "\"flows\":[" };
+    char *answer;
+
+    (void)state;
+    assert_true(wait_until(types_are_told()));
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+        assert_true(wait_until(page_is_told(named[i])));
+    answer = scrape_get(&exporter, "/api/status.json", "", 200);
+    assert_non_null(strstr(answer, "\r\nContent-Type: application/json\r\n"));
+    assert_non_null(strstr(answer, "\"state\":\"running\""));
+    assert_non_null(strstr(answer, "\"workers\":[{\"worker\":0,"));
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+        assert_null(strstr(answer, named[i]));
+    free(answer);
+    free(scrape_get(&exporter, "/api/status.json", "Authorization: Bearer wrong\r\n", 401));
+}
+
 static void test_names_of_hosts_may_be_given(void **state)
 {
     struct exporter second =
@@ -456,6 +509,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_service_stops_and_comes_back, begin, end),
         cmocka_unit_test_setup_teardown(test_a_service_that_stands_still, begin, end),
         cmocka_unit_test_setup_teardown(test_requests_that_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_page_has_a_policy, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_the_page_is_told, begin, end),
         cmocka_unit_test_setup_teardown(test_names_of_hosts_may_be_given, begin, end),
         cmocka_unit_test_setup_teardown(test_requests_that_are_none, begin, end),
         cmocka_unit_test_setup_teardown(test_a_thousand_that_say_nothing, begin, end),

@@ -1,25 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# prometheus.sh PART SOURCE ODEOND EXPORTER ODEONCTL PLUGIN
-# A service, an exporter, and what is made for them (docs/examples/prometheus).
+# exporter.sh PART SOURCE ODEOND EXPORTER ODEONCTL PLUGIN
+# A service, an exporter, and what is made for them (docs/examples/prometheus, the web page).
 #
 #   names    rules and dashboard name metrics that there are, and rules are what promtool takes,
 #            where it is installed
 #   scraper  promtool has nothing to say of the metrics as text; a Prometheus, which asks for
 #            OpenMetrics, has the service's figures, also behind a kill of the executor
 #
-# Prints TAP. Exit status 77: prometheus or promtool is not installed.
+#   page     a browser shows the page with live figures, with the token those that have names, too,
+#            and has nothing to say of its policy
+#
+# Prints TAP. Exit status 77: what the part needs is not installed.
 set -uo pipefail
 PART=$1 SOURCE=$2 ODEOND=$3 EXPORTER=$4 ODEONCTL=$5 PLUGIN=$6
 EXAMPLES=$SOURCE/docs/examples/prometheus
 TOKEN=a-token-of-this-test-alone
 # shellcheck source=tests/rig/tap.sh
 . "$SOURCE/tests/rig/tap.sh"
-if [ "$PART" = scraper ]; then
-    for tool in prometheus promtool; do
-        command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
-    done
-fi
+declare -A TOOLS=([names]='' [scraper]='prometheus promtool' [page]=chromium)
+for tool in ${TOOLS[$PART]}; do
+    command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
+done
 WORK=$(mktemp -d) || exit 2
 PIDS=()
 finish()
@@ -95,8 +97,15 @@ promtool_takes_rules()
     promtool check rules "$EXAMPLES/odeon.rules.yml" &&
         promtool check config "$EXAMPLES/prometheus.yml"
 }
+# Names are text: nothing that makes HTML of a string.
+page_is_careful()
+{
+    ! grep -nE 'innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|style=|https?:' \
+        "$SOURCE"/client-lib/exporter/page/* | grep -v 'www.w3.org/2000/svg'
+}
 check_names()
 {
+    check "the page makes no HTML of strings, and names no other host" page_is_careful
     check "rules and dashboard name metrics that there are" all_there
     if command -v promtool >/dev/null; then
         check "promtool takes rules and configuration" promtool_takes_rules
@@ -174,6 +183,63 @@ rules_are_well()
     http "$SCRAPER" /api/v1/rules >"$WORK/rules"
     grep -o '"health":"ok"' "$WORK/rules" | wc -l | grep -x 13 &&
         ! grep '"health":"err"' "$WORK/rules"
+}
+
+# ---- a page
+
+# browse NAME: the page as it is some seconds of its own time later, in WORK/NAME.html.
+browse()
+{
+    HOME=$WORK chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --user-data-dir="$WORK/chromium" --enable-logging=stderr --virtual-time-budget=8000 \
+        --disable-features=DisableLoadExtensionCommandLineSwitch \
+        ${EXTENSION:+--load-extension="$EXTENSION"} --dump-dom "http://localhost:$PORT/" \
+        >"$WORK/$1.html" 2>"$WORK/$1.log"
+}
+# shown NAME EXPRESSION: the page says so; looks again, as its figures come when they come.
+shown()
+{
+    browse "$1" || { cat "$WORK/$1.log"; return 1; }
+    tr -d '\n' <"$WORK/$1.html" | grep -E "$2" || { cat "$WORK/$1.html"; return 1; }
+}
+has_no_errors()
+{
+    [ -s "$WORK/$1.html" ] && ! grep -iE 'CONSOLE.*(refused|violat|error|policy)' "$WORK/$1.log"
+}
+has_no_names()
+{
+    ! grep -E 'class="token"|<td>counter|<svg' "$WORK/plain.html"
+}
+# What somebody would write into the page's field.
+give_token()
+{
+    EXTENSION=$WORK/token-giver
+    mkdir "$EXTENSION"
+    cat >"$EXTENSION/manifest.json" <<END
+{"manifest_version": 3, "name": "token", "version": "1", "content_scripts":
+ [{"matches": ["http://localhost/*"], "js": ["token.js"], "run_at": "document_start"}]}
+END
+    echo "sessionStorage.setItem('odeon-token', '$TOKEN');" >"$EXTENSION/token.js"
+}
+check_page()
+{
+    local live='<span id="state"[^>]*>running</span>.*id="total-messages_processed">[1-9]'
+    check "the page has live figures" eventually 60 shown plain "$live.*<meter"
+    check "without the token no names" has_no_names
+    check "its policy is kept" has_no_errors plain
+    give_token
+    check "with the token it has types" eventually 60 \
+        shown named '<body class="token">.*<td>counter<'
+    check "workers are drawn" eventually 60 shown named '<svg.*>worker 0</text>'
+    check "so is who sends to whom" eventually 60 shown_while_calling
+    check "its policy is kept all the same" has_no_errors named
+}
+# Flows are of the last seconds.
+shown_while_calling()
+{
+    "$ODEONCTL" actor call total counter_add amount=1 weight=1 --timeout 1 >/dev/null 2>&1
+    "$ODEONCTL" actor call total counter_get >/dev/null
+    shown named '<path[^>]*class="flow"'
 }
 
 # What starts processes is not run by check, which would do it in a shell of its own.
