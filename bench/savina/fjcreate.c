@@ -11,25 +11,17 @@
 #include "lcg.h"
 #include "program.h"
 
-#include <stdatomic.h>
-
 ODEON_ARGUMENTS(fjcreate_args, { uint64_t n; });
 
 ODEON_SIGNAL(fjcreate_work, 1);
 ODEON_INTERFACE(fjcreate_actor, fjcreate_work);
-
-enum { FJCREATE_WORKERS = 1024 };
-static struct fjcreate_line {
-    _Alignas(64) _Atomic uint64_t computed;
-} fjcreate_lines[FJCREATE_WORKERS];
 
 ODEON_STATELESS(fjcreate_actor);
 
 ODEON_RECEIVE(fjcreate_actor, fjcreate_work)
 {
     if (lcg_compute())
-        atomic_fetch_add_explicit(&fjcreate_lines[ctx->worker % FJCREATE_WORKERS].computed, 1,
-                                  memory_order_relaxed);
+        program_count(ctx, 0);
     return ODEON_DELETE;
 }
 
@@ -49,8 +41,6 @@ ODEON_STATE(savina_fjcreate, {
 static void fjcreate_accept(struct savina_fjcreate_state *self)
 {
     program_range(&self->program, "n", self->args.n, 1, 100000000);
-    for (uint32_t i = 0; i < FJCREATE_WORKERS; i++)
-        atomic_store(&fjcreate_lines[i].computed, 0);
 }
 
 static int fjcreate_step(struct savina_fjcreate_state *self, struct odeon_context *ctx)
@@ -74,10 +64,7 @@ static int fjcreate_step(struct savina_fjcreate_state *self, struct odeon_contex
 
 static void fjcreate_verify(struct savina_fjcreate_state *self)
 {
-    uint64_t computed = 0;
-    for (uint32_t i = 0; i < FJCREATE_WORKERS; i++)
-        computed += atomic_load(&fjcreate_lines[i].computed);
-    program_expect(&self->program, "computed", (int64_t)computed, (int64_t)self->args.n);
+    program_expect(&self->program, "computed", program_counted(0), (int64_t)self->args.n);
 }
 
 PROGRAM(fjcreate);

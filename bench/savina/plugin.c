@@ -81,6 +81,27 @@ ODEON_DECLARE_TYPE(filterbank_stage);
 ODEON_DECLARE_TYPE(filterbank_integrator);
 ODEON_DECLARE_TYPE(filterbank_combiner);
 ODEON_DECLARE_TYPE(filterbank_sink);
+ODEON_DECLARE_TYPE(savina_uct);
+ODEON_DECLARE_TYPE(uct_node);
+ODEON_DECLARE_TYPE(uct_root);
+ODEON_DECLARE_TYPE(savina_apsp);
+ODEON_DECLARE_TYPE(apsp_actor);
+ODEON_DECLARE_TYPE(savina_sor);
+ODEON_DECLARE_TYPE(sor_cell);
+ODEON_DECLARE_TYPE(savina_facloc);
+ODEON_DECLARE_TYPE(facloc_quadrant);
+ODEON_DECLARE_TYPE(facloc_producer);
+ODEON_DECLARE_TYPE(savina_astar);
+ODEON_DECLARE_TYPE(astar_worker);
+ODEON_DECLARE_TYPE(astar_master);
+ODEON_DECLARE_TYPE(savina_bitonicsort);
+ODEON_DECLARE_TYPE(bitonicsort_part);
+ODEON_DECLARE_TYPE(bitonicsort_source);
+ODEON_DECLARE_TYPE(bitonicsort_validator);
+ODEON_DECLARE_TYPE(bitonicsort_label);
+ODEON_DECLARE_TYPE(bitonicsort_splitter);
+ODEON_DECLARE_TYPE(bitonicsort_joiner);
+ODEON_DECLARE_TYPE(bitonicsort_compare);
 
 ODEON_PLUGIN(
     "savina", "1.0.0", ODEON_TYPE(savina_pingpong), ODEON_TYPE(pingpong_pong),
@@ -109,4 +130,11 @@ ODEON_PLUGIN(
     ODEON_TYPE(piprecision_worker), ODEON_TYPE(piprecision_master), ODEON_TYPE(savina_filterbank),
     ODEON_TYPE(filterbank_producer), ODEON_TYPE(filterbank_source), ODEON_TYPE(filterbank_branches),
     ODEON_TYPE(filterbank_stage), ODEON_TYPE(filterbank_integrator),
-    ODEON_TYPE(filterbank_combiner), ODEON_TYPE(filterbank_sink));
+    ODEON_TYPE(filterbank_combiner), ODEON_TYPE(filterbank_sink), ODEON_TYPE(savina_uct),
+    ODEON_TYPE(uct_node), ODEON_TYPE(uct_root), ODEON_TYPE(savina_apsp), ODEON_TYPE(apsp_actor),
+    ODEON_TYPE(savina_sor), ODEON_TYPE(sor_cell), ODEON_TYPE(savina_facloc),
+    ODEON_TYPE(facloc_quadrant), ODEON_TYPE(facloc_producer), ODEON_TYPE(savina_astar),
+    ODEON_TYPE(astar_worker), ODEON_TYPE(astar_master), ODEON_TYPE(savina_bitonicsort),
+    ODEON_TYPE(bitonicsort_part), ODEON_TYPE(bitonicsort_source), ODEON_TYPE(bitonicsort_validator),
+    ODEON_TYPE(bitonicsort_label), ODEON_TYPE(bitonicsort_splitter), ODEON_TYPE(bitonicsort_joiner),
+    ODEON_TYPE(bitonicsort_compare));

@@ -6,6 +6,15 @@
 #include <math.h>
 
 program_any_ref program_head;
+struct program_line program_lines[PROGRAM_WORKERS];
+
+int64_t program_counted(uint32_t which)
+{
+    uint64_t counted = 0;
+    for (uint32_t i = 0; i < PROGRAM_WORKERS; i++)
+        counted += atomic_load(&program_lines[i].counts[which]);
+    return (int64_t)counted;
+}
 
 void program_refuse(struct program *program, const char *format, ...)
 {
@@ -41,6 +50,8 @@ void program_expect_near(struct program *program, const char *what, double is, d
 void program_begin(struct program *program, struct odeon_context *ctx)
 {
     program_head = odeon_self(ctx, program_any);
+    for (uint32_t i = 0; i < PROGRAM_WORKERS * PROGRAM_COUNTS; i++)
+        atomic_store(&program_lines[i / PROGRAM_COUNTS].counts[i % PROGRAM_COUNTS], 0);
     odeon_reply_later(ctx, &program->client);
 }
 

@@ -24,6 +24,7 @@
 #include "savina.h"
 
 #include <odeon/plugin.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -79,6 +80,20 @@ int program_go_on(struct program *program, struct odeon_context *ctx, int step);
 int program_take(struct program *program, struct odeon_context *ctx,
                  const struct savina_outcome *outcome);
 int program_tell(struct program *program, struct odeon_context *ctx);
+
+/* What actors count where a message of each would be as much work as theirs: in memory, on a line
+ * of each worker. Whoever looks, looks when all have ended. */
+enum { PROGRAM_WORKERS = 1024, PROGRAM_COUNTS = 2 };
+extern struct program_line {
+    _Alignas(64) _Atomic uint64_t counts[PROGRAM_COUNTS];
+} program_lines[PROGRAM_WORKERS];
+
+static inline void program_count(struct odeon_context *ctx, uint32_t which)
+{
+    atomic_fetch_add_explicit(&program_lines[ctx->worker % PROGRAM_WORKERS].counts[which], 1,
+                              memory_order_relaxed);
+}
+int64_t program_counted(uint32_t which);
 
 /* Says to the head that something could not be sent or made. */
 void program_fail(struct odeon_context *ctx, int error);

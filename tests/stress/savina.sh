@@ -109,6 +109,10 @@ refused 1 'check="s: 50 is not from 1 to 49"' concsll e=1 m=1 w=25 s=50
 refused 1 'check="n: 2001 is not from 1 to 2000"' banking a=20 n=2001
 refused 1 'check="m: is no power of two"' radixsort n=1 m=3
 refused 1 'check="n: is no power of two"' recmatmul n=31 t=1 w=1
+refused 1 'check="n: is no power of two"' bitonicsort n=63
+refused 1 'check="n: 1 is not from 2 to 8192"' bitonicsort n=1
+refused 1 'check="b: does not divide n"' apsp n=25 b=6
+refused 1 'check="nodes: 5 is not from 6 to ' uct nodes=5 avg=1 stdev=1 b=5 urgent=1
 refused 1 'check="r: 4 is not from 6 to 101"' trapezoid n=1 w=1 l=5 r=4
 refused 2 "there is no field 'size'" pingpong size=1
 refused 2 'no such program: nonsense' nonsense
