@@ -13,13 +13,13 @@
  *
  * The suite's priorities are left out. The graph is made before the clock runs.
  */
-#include "java.h"
+#include "astar.h"
 #include "lcg.h"
 #include "program.h"
 
 #include <stdlib.h>
 
-enum { ASTAR_WORKERS_MAX = 1000, ASTAR_NEIGHBOURS = 7, ASTAR_NONE = 0 };
+enum { ASTAR_WORKERS_MAX = 1000 };
 
 ODEON_ARGUMENTS(astar_args, {
     uint32_t w;
@@ -33,11 +33,6 @@ ODEON_SIGNAL(astar_done, 1);
 ODEON_SIGNAL(astar_stop, 1);
 ODEON_INTERFACE(astar_master, astar_work, astar_received, astar_done, astar_stop);
 ODEON_INTERFACE(astar_worker, astar_work, astar_stop);
-
-struct astar_node {
-    _Atomic uint32_t parent; /* its number, and one more; 0: nobody has come here */
-    uint32_t n, neighbours[ASTAR_NEIGHBOURS];
-};
 
 /* ---- workers ---- */
 
@@ -183,42 +178,19 @@ ODEON_FINI(savina_astar)
     free(self->nodes);
 }
 
-static uint32_t astar_beside(uint32_t g, uint32_t node, uint32_t c)
-{
-    uint32_t at[] = { node / (g * g), node / g % g, node % g }, result = 0;
-    for (uint32_t axis = 0; axis < 3; axis++) {
-        uint32_t next = at[axis] + (c >> (2 - axis) & 1);
-        result = result * g + (next < g ? next : g - 1);
-    }
-    return result;
-}
-
-static void astar_connect(struct astar_node *node, uint32_t self, uint32_t other)
-{
-    for (uint32_t i = 0; i < node->n; i++)
-        if (node->neighbours[i] == other)
-            return;
-    if (other != self)
-        node->neighbours[node->n++] = other;
-}
-
 static void astar_accept(struct savina_astar_state *self)
 {
     uint32_t g = self->args.g, axis = 4 * g / 5;
-    struct java java;
     program_range(&self->program, "w", self->args.w, 1, ASTAR_WORKERS_MAX);
     program_range(&self->program, "g", g, 2, 100);
     program_range(&self->program, "t", self->args.t, 1, 1000000);
     if (self->program.what[0] != '\0')
         return;
-    java_seed(&java, 123456);
     self->n_nodes = g * g * g;
     self->target = (axis * g + axis) * g + axis;
     self->nodes = calloc(self->n_nodes, sizeof(self->nodes[0]));
-    for (uint32_t i = 0; i < self->n_nodes && self->nodes != NULL; i++)
-        for (uint32_t c = 1; c < 7; c++) /* all but the node itself, and the one across */
-            if ((c == 6 && self->nodes[i].n == 0) || java_bool(&java))
-                astar_connect(&self->nodes[i], i, astar_beside(g, i, c));
+    if (self->nodes != NULL)
+        astar_connect_all(self->nodes, g);
 }
 
 static int astar_step(struct savina_astar_state *self, struct odeon_context *ctx)
@@ -233,24 +205,12 @@ static int astar_step(struct savina_astar_state *self, struct odeon_context *ctx
                                        .args = self->args));
 }
 
-/* Nodes have edges only to those behind them: one look at each, in order, finds all ways. */
-static bool astar_has_way(const struct savina_astar_state *self)
-{
-    bool *seen = calloc(self->n_nodes, sizeof(*seen)), way = false;
-    for (uint32_t i = 0; i <= self->target && seen != NULL; i++)
-        for (uint32_t j = 0; j < self->nodes[i].n && (i == 0 || seen[i]); j++)
-            seen[self->nodes[i].neighbours[j]] = true;
-    if (seen != NULL)
-        way = seen[self->target];
-    free(seen);
-    return way;
-}
-
 static void astar_verify(struct savina_astar_state *self)
 {
     uint32_t node = self->target;
     bool found = self->nodes[node].parent != ASTAR_NONE;
-    program_expect(&self->program, "target found", found, astar_has_way(self));
+    program_expect(&self->program, "target found", found,
+                   astar_has_way(self->nodes, self->n_nodes, self->target));
     while (found && node != 0) {
         uint32_t parent = self->nodes[node].parent - 1;
         bool edge = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points and lists of them, for facloc.c. A list belongs to one actor at a time. */
+/* What the two files of facility location share: points and lists of them, of which each belongs to
+ * one actor at a time, and the messages. */
 #ifndef FACLOC_H
 #define FACLOC_H
 
+#include "program.h"
+
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct facloc_point {
     double x, y;
@@ -75,5 +75,30 @@ static inline double facloc_nearest(const struct facloc_list *facilities, struct
     }
     return nearest;
 }
+
+enum facloc_position { FACLOC_TL, FACLOC_TR, FACLOC_BL, FACLOC_BR, FACLOC_ROOT };
+
+ODEON_SIGNAL(facloc_next, 1);
+ODEON_MESSAGE(facloc_customer, 1, {
+    double x, y;
+    odeon_ref producer;
+});
+ODEON_MESSAGE(facloc_facility, 1, {
+    double x, y;
+    uint32_t position; /* of the child that says so */
+    uint32_t from_child;
+});
+ODEON_SIGNAL(facloc_exit, 1);
+ODEON_MESSAGE(facloc_confirm, 1, { uint64_t facilities, customers, messages; });
+ODEON_INTERFACE(facloc_producer, facloc_next);
+ODEON_INTERFACE(facloc_quadrant, facloc_customer, facloc_facility, facloc_exit, facloc_confirm);
+
+struct facloc_quadrant_args {
+    odeon_ref parent; /* nobody: this is the root */
+    struct facloc_box box;
+    double threshold;
+    uint32_t position;
+    struct facloc_list facilities, customers; /* its own from now on */
+};
 
 #endif

@@ -20,8 +20,6 @@ ODEON_DECLARE_TYPE(chameneos_mall);
 ODEON_DECLARE_TYPE(savina_big);
 ODEON_DECLARE_TYPE(big_sink);
 ODEON_DECLARE_TYPE(big_actor);
-ODEON_DECLARE_TYPE(savina_fib);
-ODEON_DECLARE_TYPE(fib_actor);
 ODEON_DECLARE_TYPE(savina_concdict);
 ODEON_DECLARE_TYPE(concdict_dictionary);
 ODEON_DECLARE_TYPE(concdict_worker);
@@ -39,9 +37,9 @@ ODEON_DECLARE_TYPE(philosopher_arbiter);
 ODEON_DECLARE_TYPE(philosopher_actor);
 ODEON_DECLARE_TYPE(savina_barber);
 ODEON_DECLARE_TYPE(barber_customer);
+ODEON_DECLARE_TYPE(barber_factory);
 ODEON_DECLARE_TYPE(barber_chair);
 ODEON_DECLARE_TYPE(barber_room);
-ODEON_DECLARE_TYPE(barber_factory);
 ODEON_DECLARE_TYPE(savina_cigsmok);
 ODEON_DECLARE_TYPE(cigsmok_smoker);
 ODEON_DECLARE_TYPE(cigsmok_arbiter);
@@ -56,23 +54,6 @@ ODEON_DECLARE_TYPE(savina_radixsort);
 ODEON_DECLARE_TYPE(radixsort_validator);
 ODEON_DECLARE_TYPE(radixsort_sorter);
 ODEON_DECLARE_TYPE(radixsort_source);
-ODEON_DECLARE_TYPE(savina_sieve);
-ODEON_DECLARE_TYPE(sieve_filter);
-ODEON_DECLARE_TYPE(sieve_producer);
-ODEON_DECLARE_TYPE(savina_trapezoid);
-ODEON_DECLARE_TYPE(trapezoid_worker);
-ODEON_DECLARE_TYPE(trapezoid_master);
-ODEON_DECLARE_TYPE(savina_recmatmul);
-ODEON_DECLARE_TYPE(recmatmul_worker);
-ODEON_DECLARE_TYPE(recmatmul_master);
-ODEON_DECLARE_TYPE(savina_quicksort);
-ODEON_DECLARE_TYPE(quicksort_actor);
-ODEON_DECLARE_TYPE(savina_nqueens);
-ODEON_DECLARE_TYPE(nqueens_worker);
-ODEON_DECLARE_TYPE(nqueens_master);
-ODEON_DECLARE_TYPE(savina_piprecision);
-ODEON_DECLARE_TYPE(piprecision_worker);
-ODEON_DECLARE_TYPE(piprecision_master);
 ODEON_DECLARE_TYPE(savina_filterbank);
 ODEON_DECLARE_TYPE(filterbank_producer);
 ODEON_DECLARE_TYPE(filterbank_source);
@@ -81,19 +62,38 @@ ODEON_DECLARE_TYPE(filterbank_stage);
 ODEON_DECLARE_TYPE(filterbank_integrator);
 ODEON_DECLARE_TYPE(filterbank_combiner);
 ODEON_DECLARE_TYPE(filterbank_sink);
+ODEON_DECLARE_TYPE(savina_sieve);
+ODEON_DECLARE_TYPE(sieve_filter);
+ODEON_DECLARE_TYPE(sieve_producer);
 ODEON_DECLARE_TYPE(savina_uct);
 ODEON_DECLARE_TYPE(uct_node);
 ODEON_DECLARE_TYPE(uct_root);
+ODEON_DECLARE_TYPE(savina_facloc);
+ODEON_DECLARE_TYPE(facloc_producer);
+ODEON_DECLARE_TYPE(facloc_quadrant);
+ODEON_DECLARE_TYPE(savina_trapezoid);
+ODEON_DECLARE_TYPE(trapezoid_worker);
+ODEON_DECLARE_TYPE(trapezoid_master);
+ODEON_DECLARE_TYPE(savina_piprecision);
+ODEON_DECLARE_TYPE(piprecision_worker);
+ODEON_DECLARE_TYPE(piprecision_master);
+ODEON_DECLARE_TYPE(savina_recmatmul);
+ODEON_DECLARE_TYPE(recmatmul_worker);
+ODEON_DECLARE_TYPE(recmatmul_master);
+ODEON_DECLARE_TYPE(savina_quicksort);
+ODEON_DECLARE_TYPE(quicksort_actor);
 ODEON_DECLARE_TYPE(savina_apsp);
 ODEON_DECLARE_TYPE(apsp_actor);
 ODEON_DECLARE_TYPE(savina_sor);
 ODEON_DECLARE_TYPE(sor_cell);
-ODEON_DECLARE_TYPE(savina_facloc);
-ODEON_DECLARE_TYPE(facloc_quadrant);
-ODEON_DECLARE_TYPE(facloc_producer);
 ODEON_DECLARE_TYPE(savina_astar);
 ODEON_DECLARE_TYPE(astar_worker);
 ODEON_DECLARE_TYPE(astar_master);
+ODEON_DECLARE_TYPE(savina_nqueens);
+ODEON_DECLARE_TYPE(nqueens_worker);
+ODEON_DECLARE_TYPE(nqueens_master);
+ODEON_DECLARE_TYPE(savina_fib);
+ODEON_DECLARE_TYPE(fib_actor);
 ODEON_DECLARE_TYPE(savina_bitonicsort);
 ODEON_DECLARE_TYPE(bitonicsort_part);
 ODEON_DECLARE_TYPE(bitonicsort_source);
@@ -110,31 +110,31 @@ ODEON_PLUGIN(
     ODEON_TYPE(savina_fjcreate), ODEON_TYPE(fjcreate_actor), ODEON_TYPE(savina_threadring),
     ODEON_TYPE(threadring_actor), ODEON_TYPE(savina_chameneos), ODEON_TYPE(chameneos_creature),
     ODEON_TYPE(chameneos_mall), ODEON_TYPE(savina_big), ODEON_TYPE(big_sink), ODEON_TYPE(big_actor),
-    ODEON_TYPE(savina_fib), ODEON_TYPE(fib_actor), ODEON_TYPE(savina_concdict),
-    ODEON_TYPE(concdict_dictionary), ODEON_TYPE(concdict_worker), ODEON_TYPE(concdict_master),
-    ODEON_TYPE(savina_concsll), ODEON_TYPE(concsll_list), ODEON_TYPE(concsll_worker),
-    ODEON_TYPE(concsll_master), ODEON_TYPE(savina_bndbuffer), ODEON_TYPE(bndbuffer_producer),
-    ODEON_TYPE(bndbuffer_consumer), ODEON_TYPE(bndbuffer_manager), ODEON_TYPE(savina_philosopher),
-    ODEON_TYPE(philosopher_arbiter), ODEON_TYPE(philosopher_actor), ODEON_TYPE(savina_barber),
-    ODEON_TYPE(barber_customer), ODEON_TYPE(barber_chair), ODEON_TYPE(barber_room),
-    ODEON_TYPE(barber_factory), ODEON_TYPE(savina_cigsmok), ODEON_TYPE(cigsmok_smoker),
-    ODEON_TYPE(cigsmok_arbiter), ODEON_TYPE(savina_logmap), ODEON_TYPE(logmap_computer),
-    ODEON_TYPE(logmap_worker), ODEON_TYPE(logmap_master), ODEON_TYPE(savina_banking),
-    ODEON_TYPE(banking_account), ODEON_TYPE(banking_teller), ODEON_TYPE(savina_radixsort),
-    ODEON_TYPE(radixsort_validator), ODEON_TYPE(radixsort_sorter), ODEON_TYPE(radixsort_source),
+    ODEON_TYPE(savina_concdict), ODEON_TYPE(concdict_dictionary), ODEON_TYPE(concdict_worker),
+    ODEON_TYPE(concdict_master), ODEON_TYPE(savina_concsll), ODEON_TYPE(concsll_list),
+    ODEON_TYPE(concsll_worker), ODEON_TYPE(concsll_master), ODEON_TYPE(savina_bndbuffer),
+    ODEON_TYPE(bndbuffer_producer), ODEON_TYPE(bndbuffer_consumer), ODEON_TYPE(bndbuffer_manager),
+    ODEON_TYPE(savina_philosopher), ODEON_TYPE(philosopher_arbiter), ODEON_TYPE(philosopher_actor),
+    ODEON_TYPE(savina_barber), ODEON_TYPE(barber_customer), ODEON_TYPE(barber_factory),
+    ODEON_TYPE(barber_chair), ODEON_TYPE(barber_room), ODEON_TYPE(savina_cigsmok),
+    ODEON_TYPE(cigsmok_smoker), ODEON_TYPE(cigsmok_arbiter), ODEON_TYPE(savina_logmap),
+    ODEON_TYPE(logmap_computer), ODEON_TYPE(logmap_worker), ODEON_TYPE(logmap_master),
+    ODEON_TYPE(savina_banking), ODEON_TYPE(banking_account), ODEON_TYPE(banking_teller),
+    ODEON_TYPE(savina_radixsort), ODEON_TYPE(radixsort_validator), ODEON_TYPE(radixsort_sorter),
+    ODEON_TYPE(radixsort_source), ODEON_TYPE(savina_filterbank), ODEON_TYPE(filterbank_producer),
+    ODEON_TYPE(filterbank_source), ODEON_TYPE(filterbank_branches), ODEON_TYPE(filterbank_stage),
+    ODEON_TYPE(filterbank_integrator), ODEON_TYPE(filterbank_combiner), ODEON_TYPE(filterbank_sink),
     ODEON_TYPE(savina_sieve), ODEON_TYPE(sieve_filter), ODEON_TYPE(sieve_producer),
-    ODEON_TYPE(savina_trapezoid), ODEON_TYPE(trapezoid_worker), ODEON_TYPE(trapezoid_master),
-    ODEON_TYPE(savina_recmatmul), ODEON_TYPE(recmatmul_worker), ODEON_TYPE(recmatmul_master),
-    ODEON_TYPE(savina_quicksort), ODEON_TYPE(quicksort_actor), ODEON_TYPE(savina_nqueens),
-    ODEON_TYPE(nqueens_worker), ODEON_TYPE(nqueens_master), ODEON_TYPE(savina_piprecision),
-    ODEON_TYPE(piprecision_worker), ODEON_TYPE(piprecision_master), ODEON_TYPE(savina_filterbank),
-    ODEON_TYPE(filterbank_producer), ODEON_TYPE(filterbank_source), ODEON_TYPE(filterbank_branches),
-    ODEON_TYPE(filterbank_stage), ODEON_TYPE(filterbank_integrator),
-    ODEON_TYPE(filterbank_combiner), ODEON_TYPE(filterbank_sink), ODEON_TYPE(savina_uct),
-    ODEON_TYPE(uct_node), ODEON_TYPE(uct_root), ODEON_TYPE(savina_apsp), ODEON_TYPE(apsp_actor),
-    ODEON_TYPE(savina_sor), ODEON_TYPE(sor_cell), ODEON_TYPE(savina_facloc),
-    ODEON_TYPE(facloc_quadrant), ODEON_TYPE(facloc_producer), ODEON_TYPE(savina_astar),
-    ODEON_TYPE(astar_worker), ODEON_TYPE(astar_master), ODEON_TYPE(savina_bitonicsort),
-    ODEON_TYPE(bitonicsort_part), ODEON_TYPE(bitonicsort_source), ODEON_TYPE(bitonicsort_validator),
+    ODEON_TYPE(savina_uct), ODEON_TYPE(uct_node), ODEON_TYPE(uct_root), ODEON_TYPE(savina_facloc),
+    ODEON_TYPE(facloc_producer), ODEON_TYPE(facloc_quadrant), ODEON_TYPE(savina_trapezoid),
+    ODEON_TYPE(trapezoid_worker), ODEON_TYPE(trapezoid_master), ODEON_TYPE(savina_piprecision),
+    ODEON_TYPE(piprecision_worker), ODEON_TYPE(piprecision_master), ODEON_TYPE(savina_recmatmul),
+    ODEON_TYPE(recmatmul_worker), ODEON_TYPE(recmatmul_master), ODEON_TYPE(savina_quicksort),
+    ODEON_TYPE(quicksort_actor), ODEON_TYPE(savina_apsp), ODEON_TYPE(apsp_actor),
+    ODEON_TYPE(savina_sor), ODEON_TYPE(sor_cell), ODEON_TYPE(savina_astar),
+    ODEON_TYPE(astar_worker), ODEON_TYPE(astar_master), ODEON_TYPE(savina_nqueens),
+    ODEON_TYPE(nqueens_worker), ODEON_TYPE(nqueens_master), ODEON_TYPE(savina_fib),
+    ODEON_TYPE(fib_actor), ODEON_TYPE(savina_bitonicsort), ODEON_TYPE(bitonicsort_part),
+    ODEON_TYPE(bitonicsort_source), ODEON_TYPE(bitonicsort_validator),
     ODEON_TYPE(bitonicsort_label), ODEON_TYPE(bitonicsort_splitter), ODEON_TYPE(bitonicsort_joiner),
     ODEON_TYPE(bitonicsort_compare));
