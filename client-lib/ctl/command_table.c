@@ -81,17 +81,18 @@ const struct command command_table[] = {
           "With --watch and --json, prints one JSON document a line.",
       .run = ctl_stats },
     { .noun = "top",
-      .arguments = "[types|actors|flows]",
+      .arguments = "[VIEW]",
       .words_max = 1,
       .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_SORT) |
                  OPTION_BIT(OPTION_TOTAL) | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_BATCH),
       .doc = "Show what actors do now, by type, by actor, or who sends to whom",
       .details =
+          "VIEW is types, actors or flows; on a terminal also queues, workers, clients or users.\n"
           "Types: messages, run time (100 % is one processor), how long a message runs and waits.\n"
           "Actors, flows: who has most, of the last seconds. Figures are estimates from samples.\n"
           "On a terminal a program with keys (? says which), else one look; with --json, a line\n"
           "each. With --batch, --count (or -n), --limit or --total, tables on a terminal, too.",
-      .choices = "types actors flows",
+      .choices = "types actors flows queues workers clients users",
       .run = ctl_top },
     { .noun = "trace",
       .arguments = "[REF|NAME]",

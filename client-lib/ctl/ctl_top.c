@@ -233,15 +233,25 @@ static bool top_is_interactive(const struct ctl *ctl)
     return program_can_run(ctl);
 }
 
-static int top_parse_view(struct top *top)
+/* Of a view that is a list of another command, too, that one prints the table. */
+static int top_parse_view(struct top *top, enum view_id *ret_shown)
 {
     const char *word = top->ctl->n_words ? top->ctl->words[0] : top_views[TOP_TYPES];
 
+    *ret_shown = view_find(word);
+    if (*ret_shown == VIEW_N)
+        return ctl_fail(top->ctl, CTL_USAGE,
+                        "top: there is no view '%s'. Write types, actors, flows, queues, workers, "
+                        "clients or users",
+                        word);
+    if (top_is_interactive(top->ctl))
+        return 0;
     for (top->view = 0; top->view < TOP_N && strcmp(word, top_views[top->view]) != 0;)
         top->view++;
     if (top->view == TOP_N)
         return ctl_fail(top->ctl, CTL_USAGE,
-                        "top: there is no view '%s'. Write types, actors or flows", word);
+                        "top: '%s' is a view for a terminal. %s prints it as a table", word,
+                        views[*ret_shown].tables);
     return 0;
 }
 
@@ -350,11 +360,9 @@ static int top_run(struct top *top)
     return code;
 }
 
-static int top_run_program(struct top *top)
+static int top_run_program(struct top *top, enum view_id view)
 {
-    const struct program_options options = { .view = view_find(top_views[top->view]),
-                                             .by = top->by,
-                                             .seconds = top->seconds };
+    const struct program_options options = { .view = view, .by = top->by, .seconds = top->seconds };
 
     return program_run(top->ctl, &options);
 }
@@ -362,7 +370,8 @@ static int top_run_program(struct top *top)
 int ctl_top(struct ctl *ctl)
 {
     struct top top = { .ctl = ctl, .total = ctl->option[OPTION_TOTAL] != NULL };
-    int code = top_parse_view(&top);
+    enum view_id view;
+    int code = top_parse_view(&top, &view);
 
     if (!code)
         code = top_parse_sort(&top);
@@ -373,7 +382,7 @@ int ctl_top(struct ctl *ctl)
     if (code)
         return code;
     if (top_is_interactive(ctl))
-        return top_run_program(&top);
+        return top_run_program(&top, view);
     if (top.count > 1)
         (void)odeon_client_set_patience(ctl->client, TOP_PATIENCE_NS);
     code = top_run(&top);

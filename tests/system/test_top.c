@@ -236,6 +236,46 @@ static void test_from_types_to_actors_to_flows(void **state)
     top_has_ended("0");
 }
 
+static void test_the_other_views(void **state)
+{
+    struct odeon_client *strange;
+    char uid[16];
+
+    (void)state;
+    if (!pane_can_be())
+        skip();
+    begin_alone();
+    strange = service_connect(served, "a\033[31mb\u202e");
+    pane_begin(&pane, "C.UTF-8", "", 150, 24);
+    top_begin("top workers");
+    pane_expect(&pane, " WORKER STATE");
+    assert_true(wait_until(first_row_is("      0 ") || first_row_is("      1 ")));
+    pane_press(&pane, "Tab");
+    pane_expect(&pane, "BROKEN");
+    pane_expect(&pane, "a?[31mb???"); /* the service says no control characters either */
+    pane_expect(&pane, "odeonctl");
+    pane_type(&pane, "7");
+    pane_expect(&pane, "BACKLOGS");
+    snprintf(uid, sizeof(uid), "%7u ", (unsigned)getuid());
+    assert_true(wait_until(first_row_is(uid)));
+    pane_press(&pane, "Enter");
+    pane_expect(&pane, "Clients of the user");
+    pane_expect(&pane, "load");
+    pane_press(&pane, "Escape");
+    pane_type(&pane, "4");
+    pane_expect(&pane, "RETIRING");
+    pane_expect(&pane, "ordinary");
+    pane_type(&pane, " "); /* nothing is asked for any more, whatever is to be shown */
+    pane_expect(&pane, "PAUSED");
+    pane_type(&pane, "6");
+    pane_expect(&pane, "nothing is asked for while it stands still");
+    pane_type(&pane, " ");
+    pane_expect(&pane, "odeonctl");
+    pane_type(&pane, "q");
+    top_has_ended("0");
+    odeon_client_disconnect(strange);
+}
+
 /* Of the lines that are on the screen, the longest, in bytes; all are ASCII. */
 static bool fits(unsigned columns, unsigned lines)
 {
@@ -435,6 +475,9 @@ static void test_tables_where_there_is_no_screen(void **state)
     run("clear;", "top flows | cat", "");
     top_has_ended("0");
     assert_true(pane_has(&pane, "AT LEAST"));
+    run("clear;", "top clients --batch", "");
+    top_has_ended("2");
+    assert_true(pane_has(&pane, "odeonctl client list prints it as a table"));
     run("clear; TERM=none-such", "top", "");
     top_has_ended("2");
     assert_true(pane_has(&pane, "the terminal 'none-such' is not known here"));
@@ -463,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_keys, end),
         cmocka_unit_test_teardown(test_from_types_to_actors_to_flows, end),
+        cmocka_unit_test_teardown(test_the_other_views, end),
         cmocka_unit_test_teardown(test_small_terminals_and_ascii, end),
         cmocka_unit_test_teardown(test_every_way_out, end),
         cmocka_unit_test_teardown(test_it_stands_still_and_goes_on, end),

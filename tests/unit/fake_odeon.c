@@ -472,9 +472,14 @@ int odeon_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allo
 int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
                      struct odeon_list **ret)
 {
-    (void)client, (void)after, (void)rows;
+    (void)client, (void)rows;
+    fake.n_lists++;
+    if (fake.list_result < 0)
+        return fake.list_result;
     snprintf(fake.kind_filter, sizeof(fake.kind_filter), "%s", kind ? kind : "");
     *ret = fake_list(1, sizeof(struct odeon_queue_info));
+    (*ret)->more = after < fake.more_queues;
+    (*ret)->next = after + 1;
     *(struct odeon_queue_info *)(*ret)->rows = (struct odeon_queue_info){ .id = 33,
                                                                           .home = 2,
                                                                           .owner = 1,
@@ -553,6 +558,7 @@ int odeon_memory_show(struct odeon_client *client, const char *by, struct odeon_
     };
 
     (void)client, (void)by;
+    fake.n_lists++;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_memory){ .struct_size = sizeof(**ret),
                                    .bytes = 8 << 20,
@@ -661,6 +667,7 @@ int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows
                       struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
+    fake.n_lists++;
     *ret = fake_list(1, sizeof(struct odeon_client_info));
     *(struct odeon_client_info *)(*ret)->rows =
         (struct odeon_client_info){ .id = 1,
@@ -743,7 +750,6 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
                                                  .supervisor_pid = fake.supervisor_pid,
                                                  .executor_pid = fake.executor_pid,
                                                  .boots = 2,
-
                                                  .reconfigurations = 3,
                                                  .stealing = "random",
                                                  .steal_mode = "visit" };

@@ -45,9 +45,12 @@ struct fake {
     double value[FAKE_FIGURES];
     double growth; /* added to each count by each snapshot */
     int pages_go_round;
+    uint64_t more_queues; /* pages of queues behind the first */
+    int list_result;      /* of listing queues, clients and memory */
     /* what was asked */
     /* n_leaked: results that have not been freed */
     unsigned n_connects, n_disconnects, n_pages, n_leaked;
+    unsigned n_lists; /* of queues, clients and memory */
     char path[256], type_filter[64], spawned_type[64], spawned_name[64];
     char settings[256]; /* "a=1;b=2;" */
     size_t n_ids;       /* of dead letters; 0: all */

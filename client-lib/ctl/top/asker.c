@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum { ASKER_END_MS = 300 };
+#define ASKER_AGAIN_NS UINT64_C(250000000)
 
 struct asker {
     struct source *source; /* the thread's */
@@ -41,17 +42,19 @@ static uint64_t asker_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Until there is something to do; false: it is over. *ret_fresh: the time has come. */
-static bool asker_wait(struct asker *asker, uint64_t next_ns, bool *ret_fresh)
+/* Until there is something to do; false: it is over. *ret_fresh: the time has come. Before that,
+ * rows that were asked for too early are asked for again at `again_ns`. */
+static bool asker_wait(struct asker *asker, uint64_t next_ns, uint64_t again_ns, bool *ret_fresh)
 {
     for (;;) {
         bool is_free = !asker->look, goes_on = is_free && !asker->is_paused;
-        struct timespec until = asker_time(next_ns);
+        struct timespec until = asker_time(next_ns < again_ns ? next_ns : again_ns);
+        uint64_t now_ns = asker_now_ns();
 
         if (asker->is_over)
             return false;
-        *ret_fresh = goes_on && asker_now_ns() >= next_ns;
-        if (*ret_fresh || (is_free && asker->is_changed))
+        *ret_fresh = goes_on && now_ns >= next_ns;
+        if (*ret_fresh || (is_free && asker->is_changed) || (goes_on && now_ns >= again_ns))
             return true;
         if (goes_on)
             (void)pthread_cond_timedwait(&asker->wished, &asker->mutex, &until);
@@ -72,11 +75,11 @@ static void asker_hand_out(struct asker *asker, struct look *look)
 static void *asker_main(void *argument)
 {
     struct asker *asker = argument;
-    uint64_t next_ns = 0;
+    uint64_t next_ns = 0, again_ns = UINT64_MAX;
     bool fresh;
 
     pthread_mutex_lock(&asker->mutex);
-    while (asker_wait(asker, next_ns, &fresh)) {
+    while (asker_wait(asker, next_ns, again_ns, &fresh)) {
         enum view_id view = asker->view;
         bool may_ask = !asker->is_paused;
         struct look *look;
@@ -86,6 +89,7 @@ static void *asker_main(void *argument)
         if (fresh)
             next_ns = asker_now_ns() + asker->every_ns;
         look = source_look(asker->source, view, fresh, may_ask);
+        again_ns = look && look->is_early ? asker_now_ns() + ASKER_AGAIN_NS : UINT64_MAX;
         pthread_mutex_lock(&asker->mutex);
         asker_hand_out(asker, look);
     }

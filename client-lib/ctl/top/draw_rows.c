@@ -103,7 +103,8 @@ void draw_help(const struct draw *draw, unsigned line, unsigned lines)
     static const char *const text[] = {
         "q              quit",
         "1 2 3...  tab  another view",
-        "Enter  d       from a type to its actors, from an actor to its flows",
+        "Enter  d       from a type to its actors, from an actor to its flows,",
+        "               from a user to its clients",
         "Esc  backspace back, or without the filter",
         "<  >  s        sort by the column to the left, to the right",
         "r              the other way round",
@@ -115,7 +116,7 @@ void draw_help(const struct draw *draw, unsigned line, unsigned lines)
         "RUNS: share of one processor. WAITING: messages that wait, in the mean.",
         "WAIT: from when a queue had accepted a message to its behaviour.",
         "BUSY: processor time of the workers' threads. Figures are estimates.",
-        "odeonctl(1), and observing.md beside it, say more.",
+        "odeonctl(1) says more.",
     };
 
     for (unsigned i = 0; i < lines && i < sizeof(text) / sizeof(text[0]); i++)

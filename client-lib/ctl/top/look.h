@@ -20,6 +20,7 @@ enum { LOOK_TEXT = 256 };
 struct look {
     enum look_state state;
     uint64_t away_ns;   /* for how long it is not LOOK_UP */
+    bool is_early;      /* odeond has just been asked: its rows come with a later look */
     bool is_fresh;      /* the figures of all are of now; false: another view of the look before */
     double seconds;     /* since the look before; 0: this is the first one, rates are not known */
     uint32_t odeond;    /* its process */

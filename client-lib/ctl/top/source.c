@@ -3,6 +3,7 @@
 #include "client-lib/ctl/top/source.h"
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/stats_view.h"
+#include "client-lib/ctl/top/requests.h"
 #include "client-lib/ctl/top/threads.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@ struct source {
     struct odeon_stats *stats;       /* NULL: there were none yet */
     struct snapshot *now, *before;   /* NULL: there is none */
     uint64_t away_since_ns;          /* 0: it is there */
-    uint64_t asked_ns, denied_ns;
+    uint64_t denied_ns;
+    struct requests requests;
     double seconds; /* that the present look of what actors do is of */
     struct threads threads;
     size_t n_shares;
@@ -65,6 +67,7 @@ struct source *source_free(struct source *source)
 {
     if (source) {
         source_disconnect(source);
+        requests_fini(&source->requests);
         (void)odeon_stats_close(source->stats);
         snapshot_free(source->now);
         snapshot_free(source->before);
@@ -248,8 +251,8 @@ static int source_list_flows(struct source *source, struct table *table)
 /* What actors do, for the head of each view, and as rows of those that are about it. */
 static void source_fill_observed(struct source *source, struct look *look)
 {
-    struct table *table = view_table(look->view);
-    int r = table ? 0 : -ENOMEM;
+    struct table *table = look->view <= VIEW_FLOWS ? view_table(look->view) : NULL;
+    int r = table || look->view > VIEW_FLOWS ? 0 : -ENOMEM;
 
     if (r == 0 && source->seconds > 0)
         r = source_list_types(source, look->view == VIEW_TYPES ? table : NULL, look);
@@ -257,19 +260,57 @@ static void source_fill_observed(struct source *source, struct look *look)
         r = source_list_actors(source, table);
     if (r == 0 && look->view == VIEW_FLOWS)
         r = source_list_flows(source, table);
-    if (r < 0) {
+    if (r < 0)
         source_note_error(look->note, r);
-        table = table_free(table);
-    }
+    if (r < 0 || (look->view == VIEW_TYPES && source->seconds <= 0))
+        table = table_free(table); /* of what happens in some time, one look knows nothing */
     look->table = table;
+}
+
+static void source_fill_workers(const struct source *source, struct look *look)
+{
+    if (!source->now)
+        return;
+    look->table = view_table(VIEW_WORKERS);
+    if (look->table && !view_add_workers(look->table, source->now, source->before, source->shares,
+                                         source->n_shares))
+        look->table = table_free(look->table);
+    if (!look->table)
+        snprintf(look->note, sizeof(look->note), "no memory for the list");
+}
+
+/* source.U1 */
+static void source_fill_asked(struct source *source, struct look *look, bool may_ask)
+{
+    int r;
+
+    if (look->state == LOOK_AWAY)
+        return;
+    if (!may_ask) {
+        snprintf(look->note, sizeof(look->note), "nothing is asked for while it stands still");
+        return;
+    }
+    r = source_connect(source, look->note);
+    if (r < 0)
+        return;
+    r = requests_make(&source->requests, source->client, look->view, source_now_ns(), &look->table);
+    if (r == -EAGAIN) {
+        look->is_early = true;
+    } else if (r < 0) {
+        source_note_error(look->note, r);
+        source_mind_error(source, r);
+    }
 }
 
 static void source_fill_view(struct source *source, struct look *look, bool may_ask)
 {
-    (void)may_ask;
     if (source->observer)
         source_fill_observed(source, look);
-    else if (look->state != LOOK_AWAY)
+    if (look->view == VIEW_WORKERS)
+        source_fill_workers(source, look);
+    else if (requests_are_for(look->view))
+        source_fill_asked(source, look, may_ask);
+    else if (!source->observer && look->state != LOOK_AWAY)
         snprintf(look->note, sizeof(look->note), "%s", source->refusal);
 }
 

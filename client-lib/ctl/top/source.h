@@ -4,8 +4,8 @@
  *
  * Owned by one thread at a time, which may have to wait: for a request, some seconds at most.
  *
- * source.U1  odeond is asked for nothing but what the view needs that is shown, and not twice in
- *     SOURCE_ASK_NS; for what nobody looks at, nothing is asked.
+ * source.U1  odeond is asked for nothing but what the view needs that is shown (requests.Q1); for
+ *     what nobody looks at, and without `may_ask`, nothing is asked.
  * source.U2  A service that is gone and one that comes back are no failures: looks say so.
  */
 #pragma once
@@ -17,12 +17,10 @@
 struct ctl;
 struct source;
 
-#define SOURCE_ASK_NS UINT64_C(1000000000)
-
 /* Takes over the connection of `ctl`, whose options stay where they are. NULL: no memory. */
 struct source *source_new(struct ctl *ctl);
 struct source *source_free(struct source *source); /* NULL is fine; returns it */
 
-/* `fresh`: figures are read anew; else those of the look before, for another view. Without
- * `may_ask`, odeond is asked for nothing. NULL: no memory. */
+/* `fresh`: figures are read anew; else those of the look before, for another view. NULL: no
+ * memory. */
 struct look *source_look(struct source *source, enum view_id view, bool fresh, bool may_ask);

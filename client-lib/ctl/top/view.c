@@ -21,6 +21,29 @@ static const struct table_column view_flows[] = {
     { "AT LEAST", TABLE_RATE, 3 },
 };
 
+static const struct table_column view_queues[] = {
+    { "QUEUE", TABLE_COUNT, 0 },  { "KIND", TABLE_TEXT, 3 },     { "BYTES", TABLE_BYTES, 1 },
+    { "URGENT", TABLE_BYTES, 5 }, { "OWNER", TABLE_COUNT, 2 },   { "HOME", TABLE_COUNT, 6 },
+    { "ACTORS", TABLE_COUNT, 4 }, { "RETIRING", TABLE_TEXT, 7 },
+};
+static const struct table_column view_workers[] = {
+    { "WORKER", TABLE_COUNT, 0 }, { "STATE", TABLE_TEXT, 4 },    { "BUSY", TABLE_SHARE, 1 },
+    { "", TABLE_BAR, 3 },         { "MSGS/S", TABLE_RATE, 2 },   { "SENT/S", TABLE_RATE, 5 },
+    { "GULP", TABLE_RATE, 8 },    { "STEALS/S", TABLE_RATE, 6 }, { "PARKS/S", TABLE_RATE, 7 },
+    { "WAKES/S", TABLE_RATE, 9 }, { "CPU", TABLE_COUNT, 10 },
+};
+static const struct table_column view_clients[] = {
+    { "CLIENT", TABLE_COUNT, 0 },  { "NAME", TABLE_TEXT, 1 },    { "USER", TABLE_COUNT, 2 },
+    { "PROCESS", TABLE_COUNT, 4 }, { "COMMAND", TABLE_TEXT, 5 }, { "PORTS", TABLE_COUNT, 3 },
+    { "BROKEN", TABLE_COUNT, 7 },  { "FOR", TABLE_DURATION, 6 }, { "ROLES", TABLE_TEXT, 8 },
+    { "LIBRARY", TABLE_TEXT, 9 },
+};
+static const struct table_column view_users[] = {
+    { "USER", TABLE_COUNT, 0 },     { "CLIENTS", TABLE_COUNT, 2 }, { "PORTS", TABLE_COUNT, 4 },
+    { "MEMORY", TABLE_BYTES, 1 },   { "WAITING", TABLE_BYTES, 3 }, { "RINGS", TABLE_BYTES, 5 },
+    { "BACKLOGS", TABLE_BYTES, 6 }, { "ANSWERS", TABLE_BYTES, 7 },
+};
+
 #define VIEW_COLUMNS(c) .columns = (c), .n_columns = sizeof(c) / sizeof((c)[0])
 
 const struct view views[VIEW_N] = {
@@ -45,6 +68,35 @@ const struct view views[VIEW_N] = {
                      .sort = 2,
                      .leads = VIEW_FLOWS,
                      .empty = "nobody has sent much lately" },
+    [VIEW_QUEUES] = { .name = "queues",
+                      .title = "Queues",
+                      VIEW_COLUMNS(view_queues),
+                      .sort = 2,
+                      .leads = VIEW_QUEUES,
+                      .empty = "there is no queue",
+                      .tables = "odeonctl queue list" },
+    [VIEW_WORKERS] = { .name = "workers",
+                       .title = "Workers",
+                       VIEW_COLUMNS(view_workers),
+                       .sort = 2,
+                       .leads = VIEW_WORKERS,
+                       .empty = "there is no worker",
+                       .tables = "odeonctl stats --worker" },
+    [VIEW_CLIENTS] = { .name = "clients",
+                       .title = "Clients",
+                       .of = "Clients of the user",
+                       VIEW_COLUMNS(view_clients),
+                       .sort = 5,
+                       .leads = VIEW_CLIENTS,
+                       .empty = "there is no client",
+                       .tables = "odeonctl client list" },
+    [VIEW_USERS] = { .name = "users",
+                     .title = "Users",
+                     VIEW_COLUMNS(view_users),
+                     .sort = 3,
+                     .leads = VIEW_CLIENTS,
+                     .empty = "no user has a client",
+                     .tables = "odeonctl mem" },
 };
 
 enum view_id view_find(const char *name)

@@ -17,8 +17,14 @@ enum view_id {
     VIEW_TYPES,
     VIEW_ACTORS,
     VIEW_FLOWS,
+    VIEW_QUEUES,
+    VIEW_WORKERS,
+    VIEW_CLIENTS,
+    VIEW_USERS,
     VIEW_N,
 };
+
+struct snapshot;
 
 struct view {
     const char *name;  /* as a word of the command line */
@@ -29,6 +35,7 @@ struct view {
     size_t sort;        /* the column that it is sorted by at first */
     enum view_id leads; /* where Enter leads from a row; itself: nowhere */
     const char *empty;  /* said where there is no row */
+    const char *tables; /* the command that prints it; NULL: `odeonctl top` itself */
 };
 extern const struct view views[VIEW_N];
 
@@ -43,3 +50,9 @@ bool view_add_types(struct table *table, const struct odeon_list *types, double 
 /* The three lists of actors as one: by[] is in the order of odeon_observe_by, NULL: none. */
 bool view_add_actors(struct table *table, struct odeon_list *const by[3]);
 bool view_add_flows(struct table *table, const struct odeon_list *flows);
+bool view_add_queues(struct table *table, const struct odeon_list *queues);
+bool view_add_clients(struct table *table, const struct odeon_list *clients);
+bool view_add_users(struct table *table, const struct odeon_memory *memory);
+/* From the statistics; `before` NULL: rates are not known. Shares are those of threads.h. */
+bool view_add_workers(struct table *table, const struct snapshot *now,
+                      const struct snapshot *before, const double *shares, size_t n_shares);
