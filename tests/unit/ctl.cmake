@@ -13,7 +13,7 @@ foreach(module doctor table messages sums)
     add_test(NAME unit/ctl_${module} COMMAND test_ctl_${module})
 endforeach()
 
-foreach(module table draw requests)
+foreach(module table draw requests threads)
     add_executable(test_top_${module} ${CMAKE_CURRENT_LIST_DIR}/test_top_${module}.c)
     target_link_libraries(test_top_${module} PRIVATE odeon_options odeonctl_core odeon_static
         PkgConfig::CMOCKA)
@@ -26,5 +26,5 @@ target_sources(test_top_requests PRIVATE ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
 set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages unit/ctl_sums unit/ctl_manual
-    unit/top_table unit/top_draw unit/top_requests
+    unit/top_table unit/top_draw unit/top_requests unit/top_threads
     PROPERTIES LABELS "unit;cpu-600")

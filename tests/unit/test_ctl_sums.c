@@ -34,6 +34,10 @@ static void test_top(void **state)
     assert_true(strstr(out, "counter") < strstr(out, "\"slow\""));
     assert_int_equal(count_of(out, "\n"), 2); /* a look is a line */
     assert_non_null(strstr(out, "\"wait_p99_ns\":2500000"));
+    assert_int_equal(run("top|flows|-n|3|--watch|0.1|--batch|--json"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 3);
+    assert_int_equal(run("top|users"), CTL_USAGE);
+    check_has(err, "'users' is a view for a terminal. odeonctl mem prints it as a table");
     assert_int_equal(run("top|actors|--limit|1"), CTL_DONE);
     assert_non_null(strstr(out, "50.0 %"));
     assert_null(strstr(out, "slow"));

@@ -91,9 +91,12 @@ void threads_look(struct threads *threads, pid_t process, double *shares, size_t
         bool known = i < THREADS_MAX && threads->process == process && used_ns[i] != UINT64_MAX &&
                      threads->used_ns[i] <= used_ns[i] && now_ns > threads->looked_ns;
 
-        shares[i] = known ? (double)(used_ns[i] - threads->used_ns[i]) /
-                                (double)(now_ns - threads->looked_ns)
-                          : (double)NAN;
+        shares[i] = (double)NAN;
+        if (known)
+            shares[i] =
+                (double)(used_ns[i] - threads->used_ns[i]) / (double)(now_ns - threads->looked_ns);
+        if (shares[i] > 1)
+            shares[i] = 1; /* the clock had been read when others had their turn */
     }
     threads->process = process;
     threads->looked_ns = now_ns;
