@@ -2,8 +2,11 @@
 /* Completion code for shells, from the table of commands.
  *
  * The generated function finds noun and verb among the words before the cursor (options and their
- * values skipped) and offers what the table has for them; it never asks the service.
+ * values skipped) and offers what the table has for them. Names of what the service has are asked
+ * for, for a second at most, where the socket that the line names or the environment does may be
+ * used; they are never expanded by the shell.
  */
+#include "client-lib/ctl/completion_names.h"
 #include "client-lib/ctl/ctl.h"
 
 #include <string.h>
@@ -28,6 +31,8 @@ static void completion_offer(FILE *out, const char *choices)
         fputs(" compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n", out);
     else if (!strcmp(choices, "@noun"))
         fputs(" mapfile -t COMPREPLY < <(compgen -W \"$nouns\" -- \"$cur\") ;;\n", out);
+    else if (*choices == '@')
+        fprintf(out, " _odeonctl_names %s ;;\n", choices + 1);
     else
         fprintf(out, " mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\") ;;\n", choices);
 }
@@ -46,10 +51,11 @@ static void completion_find_words(FILE *out)
     const char *separator = "";
 
     fputs("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-          "        case ${COMP_WORDS[i]} in\n            ",
+          "        case ${COMP_WORDS[i]} in\n"
+          "            --socket) socket=(--socket \"${COMP_WORDS[++i]}\") ;;\n            ",
           out);
     for (int o = 0; o < OPTION_N; o++)
-        if (option_table[o].argument && !option_table[o].optional) {
+        if (o != OPTION_SOCKET && option_table[o].argument && !option_table[o].optional) {
             fprintf(out, "%s--%s", separator, option_table[o].name);
             separator = "|";
         }
@@ -110,6 +116,22 @@ static void completion_options(FILE *out)
           out);
 }
 
+/* Choices parted by bars are those of the first argument, the second and so on. */
+static void completion_offer_each(FILE *out, const char *choices)
+{
+    fputs("\n            case $((${#words[@]} - 2)) in\n", out);
+    for (unsigned i = 0; *choices; i++) {
+        char one[64];
+        size_t n = strcspn(choices, "|");
+
+        snprintf(one, sizeof(one), "%.*s", (int)n, choices);
+        fprintf(out, "            %u)", i);
+        completion_offer(out, *one ? one : NULL);
+        choices += n + (choices[n] == '|');
+    }
+    fputs("            esac ;;\n", out);
+}
+
 static void completion_arguments(FILE *out)
 {
     fputs("    case $command in\n        '')", out);
@@ -120,29 +142,48 @@ static void completion_arguments(FILE *out)
         if (!c->choices)
             continue;
         fprintf(out, "        '%s %s')", c->noun, c->verb ? c->verb : "");
-        completion_offer(out, c->choices);
+        if (strchr(c->choices, '|'))
+            completion_offer_each(out, c->choices);
+        else
+            completion_offer(out, c->choices);
     }
     fputs("    esac\n", out);
+}
+
+/* `socket` is the caller's. */
+static void completion_function_of_names(FILE *out)
+{
+    fputs("_odeonctl_names()\n"
+          "{\n"
+          "    local name\n"
+          "    while IFS= read -r name; do\n"
+          "        [[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")\")\n"
+          "    done < <(timeout 1 odeonctl \"${socket[@]}\" completion names \"$1\" 2>/dev/null)\n"
+          "}\n",
+          out);
 }
 
 int ctl_completion(struct ctl *ctl)
 {
     FILE *out = ctl->out;
 
-    if (strcmp(ctl->words[0], "bash") != 0)
+    if (strcmp(ctl->words[0], "names") == 0 && ctl->n_words == 2)
+        return completion_names_print(ctl, ctl->words[1]);
+    if (strcmp(ctl->words[0], "bash") != 0 || ctl->n_words != 1)
         return ctl_fail(ctl, CTL_USAGE, "completion: there is none for '%s'. Write bash",
                         ctl->words[0]);
-    fputs("# bash completion for odeonctl\n"
-          "_odeonctl()\n"
+    fputs("# bash completion for odeonctl\n", out);
+    completion_function_of_names(out);
+    fputs("_odeonctl()\n"
           "{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i options "
           "command=\n"
-          "    local -a words=()\n",
+          "    local -a words=() socket=()\n",
           out);
     completion_nouns(out);
     fputs("    COMPREPLY=()\n", out);
-    completion_option_values(out);
     completion_find_words(out);
+    completion_option_values(out);
     fputs("    [[ ${#words[@]} -gt 0 ]] && command=\"${words[0]} ${words[1]:-}\"\n", out);
     completion_options(out);
     completion_verbs(out);
