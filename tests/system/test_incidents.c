@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an operator asks at three in the morning, each answered by one command while it happens:
+ * which actor is hot, who floods whom, whose messages wait, which handler does not return. The
+ * answer is held against what this program does, round after round, of which ODEON_INCIDENTS says
+ * how many. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <odeon/codec.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+
+enum { LEDGERS = 20, OUTPUT = 1 << 18, WORK_NS = 500000, LONG_NS = 20000000 };
+
+static struct service service;
+static struct odeon_client *client;
+static struct odeon_port *honest, *flooder;
+static odeon_ref ledgers[LEDGERS];
+static uint32_t work_type, ask_type;
+static char output[OUTPUT];
+static unsigned rounds = 3, seed;
+
+static int begin(void **state)
+{
+    (void)state;
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "quota-waiting-ms=0", "--set",
+                                         "stall-warn-ms=50", "--plugin", TEST_PROBE, NULL });
+    client = service_connect(&service, "incidents");
+    honest = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    flooder = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    work_type = message_id(client, odeon_message_of(probe_work));
+    ask_type = message_id(client, odeon_message_of(probe_ask));
+    for (unsigned i = 0; i < LEDGERS; i++)
+        ledgers[i] = spawn(client, "probe_ledger", NULL, NULL, 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    odeon_port_close(honest);
+    odeon_port_close(flooder);
+    client = odeon_client_disconnect(client);
+    honest = flooder = NULL;
+    (void)service_stop(&service, SIGKILL);
+    service_end(&service);
+    return 0;
+}
+
+static void work(struct odeon_port *port, odeon_ref ref, uint64_t ns)
+{
+    const struct probe_work message = { .ns = ns };
+
+    assert_int_equal(
+        odeon_port_post_wait(port, ref, work_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
+        0);
+}
+
+/* What has been posted to it before has been run. */
+static void settle(struct odeon_port *port, odeon_ref ref)
+{
+    struct odeon_delivery answer;
+
+    assert_int_equal(odeon_port_call(port, ref, ask_type, NULL, 0, SECONDS(PATIENCE_S), &answer),
+                     ODEON_CALL_REPLY);
+    odeon_port_release(port);
+}
+
+static const char *answer(const char *command)
+{
+    assert_int_equal(ctl(&service, output, sizeof(output), "%s", command), 0);
+    return output;
+}
+
+/* The text begins an object of the answer's first row. */
+static bool is_first(const char *key, const char *row)
+{
+    char first[256];
+
+    snprintf(first, sizeof(first), "\"%s\":[{%s", key, row);
+    return strstr(output, first) != NULL;
+}
+
+static odeon_ref draw(void)
+{
+    return ledgers[(unsigned)rand_r(&seed) % LEDGERS];
+}
+
+/* Everybody has something to do, one of them much: it has been run when this returns. */
+static void heat(odeon_ref hot)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        work(honest, hot, WORK_NS);
+        work(honest, ledgers[i % LEDGERS], 0);
+    }
+    settle(honest, hot);
+}
+
+static void test_which_actor_is_hot(void **state)
+{
+    char ref[ODEON_REF_TEXT], row[128];
+    unsigned named = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < rounds; i++) {
+        odeon_ref hot = draw();
+
+        /* windows are seconds: of the round before nothing is to be left */
+        assert_true(wait_until(strstr(answer("--json top actors --count 1"), "\"actors\":[]") ||
+                               strstr(output, "\"actors\":[\n]")));
+        heat(hot);
+        odeon_ref_format(hot, ref);
+        snprintf(row, sizeof(row), "\"ref\":\"%s\",\"type\":\"probe_ledger\",", ref);
+        (void)answer("--json top actors --count 1");
+        named += is_first("actors", row);
+    }
+    printf("# check=incidents what=hot named=%u of=%u\n", named, rounds);
+    assert_int_equal(named, rounds);
+}
+
+static void test_who_floods_whom(void **state)
+{
+    unsigned named = 0;
+    char row[128];
+
+    (void)state;
+    snprintf(row, sizeof(row), "\"from\":\"port\",\"port\":%u,\"to\":\"probe_ledger\"",
+             odeon_ref_slot(odeon_port_ref(flooder)));
+    for (unsigned i = 0; i < rounds; i++) {
+        odeon_ref to = draw();
+
+        for (unsigned k = 0; k < 5000; k++)
+            work(flooder, to, 0);
+        for (unsigned k = 0; k < LEDGERS; k++)
+            work(honest, ledgers[k], 0);
+        settle(flooder, to);
+        (void)answer("--json top flows --count 1");
+        named += is_first("flows", row);
+    }
+    printf("# check=incidents what=flood named=%u of=%u\n", named, rounds);
+    assert_int_equal(named, rounds);
+}
+
+/* Behind a message that takes long others wait. One of them at least is a sample, or it is itself;
+ * a long one among quick ones of its kind need not be. */
+static void test_whose_messages_wait(void **state)
+{
+    unsigned named = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < rounds; i++) {
+        odeon_ref slow = draw();
+        char command[128], ref[ODEON_REF_TEXT];
+
+        work(honest, slow, LONG_NS);
+        for (unsigned k = 0; k < 5; k++)
+            work(honest, slow, 0);
+        settle(honest, slow);
+        odeon_ref_format(slow, ref);
+        snprintf(command, sizeof(command), "--json trace %s --past --slower-than 15ms", ref);
+        named += strstr(answer(command), "\"type\":\"probe_ledger\"") != NULL;
+    }
+    printf("# check=incidents what=waits named=%u of=%u\n", named, rounds);
+    assert_int_equal(named, rounds);
+}
+
+static void test_which_handler_does_not_return(void **state)
+{
+    char row[64];
+
+    (void)state;
+    work(honest, ledgers[0], SECONDS(2));
+    assert_true(wait_until(service_figure(&service, "handler_stalls") > 0));
+    if (ctl(&service, output, sizeof(output), "--json doctor") != 6)
+        return; /* it has returned meanwhile: on a machine that is slow with everything else */
+    snprintf(row, sizeof(row), "\"harm\":\"broken\",\"about\":\"overdue\"");
+    assert_true(strstr(output, row) || strstr(output, "\"about\":\"stalls\""));
+    settle(honest, ledgers[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_which_actor_is_hot, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_floods_whom, begin, end),
+        cmocka_unit_test_setup_teardown(test_whose_messages_wait, begin, end),
+        cmocka_unit_test_setup_teardown(test_which_handler_does_not_return, begin, end),
+    };
+    const char *asked = getenv("ODEON_INCIDENTS");
+
+    if (asked && atoi(asked) > 0)
+        rounds = (unsigned)atoi(asked);
+    seed = (unsigned)time_ns();
+    printf("# seed=%u\n", seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
