@@ -12,7 +12,7 @@
 enum {
     EXPOSE_FOR_TYPES = 3000, /* series that are kept for types where these are shown */
     EXPOSE_FOR_SERVICE = 200,
-    EXPOSE_SUMS = 3, /* of workers: control thread, those that are gone, others */
+    EXPOSE_SUMS = 3, /* of workers: control thread, rest, others */
 };
 
 static void expose_one(struct metrics *m, const char *name, enum metrics_type type,
@@ -148,7 +148,7 @@ static void expose_counter(const struct figures *figures, size_t i, unsigned sho
         metrics_leave_out(m, figures->n_workers - shown);
     }
     expose_worker(m, "control", figures_value(figures, i, figures->n_workers));
-    expose_worker(m, "gone", figures->gone[i]);
+    expose_worker(m, "rest", figures->rest[i]);
 }
 
 static void expose_gauge(const struct figures *figures, size_t i, unsigned shown, struct metrics *m)

@@ -20,10 +20,10 @@ static void figures_forget(struct figures *figures)
 {
     free(figures->figures);
     free(figures->values);
-    free(figures->gone);
+    free(figures->rest);
     free(figures->cpus);
     figures->figures = NULL;
-    figures->values = figures->gone = NULL;
+    figures->values = figures->rest = NULL;
     figures->cpus = NULL;
     figures->n = figures->n_workers = 0;
     figures->stats = odeon_stats_close(figures->stats);
@@ -40,8 +40,8 @@ static int figures_take_names(struct figures *figures)
     size_t n = odeon_stats_n(figures->stats);
 
     figures->figures = calloc(n + 1, sizeof(*figures->figures));
-    figures->gone = calloc(n + 1, sizeof(*figures->gone));
-    if (!figures->figures || !figures->gone)
+    figures->rest = calloc(n + 1, sizeof(*figures->rest));
+    if (!figures->figures || !figures->rest)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         struct figure *figure = &figures->figures[i];
@@ -102,10 +102,8 @@ static void figures_judge(struct figures *figures)
 
     figures->supervisor_up =
         strcmp(s->state_name, "stopped") != 0 && !figures_process_is_gone(s->supervisor_pid);
-    figures->executor_up =
-        figures->supervisor_up &&
-        (strcmp(s->state_name, "running") == 0 || strcmp(s->state_name, "draining") == 0) &&
-        !figures_process_is_gone(s->executor_pid);
+    figures->executor_up = figures->supervisor_up && strcmp(s->state_name, "running") == 0 &&
+                           !figures_process_is_gone(s->executor_pid);
 }
 
 static int figures_make_room(struct figures *figures, unsigned n_workers)
@@ -127,7 +125,7 @@ static int figures_make_room(struct figures *figures, unsigned n_workers)
     figures->values = values;
     figures->cpus = cpus;
     figures->n_workers = n_workers;
-    memset(figures->gone, 0, figures->n * sizeof(*figures->gone));
+    memset(figures->rest, 0, figures->n * sizeof(*figures->rest));
     return 0;
 }
 
@@ -141,8 +139,8 @@ static void figures_read(struct figures *figures, size_t i)
         values[k] = odeon_stats_value(figures->stats, (int)k, i);
         sum += values[k];
     }
-    if (figures->figures[i].kind == ODEON_STATS_COUNTER && total - sum > figures->gone[i])
-        figures->gone[i] = total - sum;
+    if (figures->figures[i].kind == ODEON_STATS_COUNTER && total - sum > figures->rest[i])
+        figures->rest[i] = total - sum;
 }
 
 int figures_look(struct figures *figures)
@@ -170,7 +168,7 @@ int figures_look(struct figures *figures)
         if (r == 0 && odeon_stats_service(figures->stats, service) == 0 &&
             service->workers == n_workers)
             break;
-        memset(figures->gone, 0, figures->n * sizeof(*figures->gone));
+        memset(figures->rest, 0, figures->n * sizeof(*figures->rest));
     }
     if (r < 0) {
         figures_forget(figures);
@@ -200,7 +198,7 @@ double figures_value(const struct figures *figures, size_t figure, unsigned work
 
 double figures_total(const struct figures *figures, size_t figure)
 {
-    double sum = figure < figures->n ? figures->gone[figure] : 0;
+    double sum = figure < figures->n ? figures->rest[figure] : 0;
 
     for (unsigned k = 0; k <= figures->n_workers; k++)
         sum += figures_value(figures, figure, k);

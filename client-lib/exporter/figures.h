@@ -3,9 +3,9 @@
  *
  * Owned by its caller, one thread. Nobody is asked, and nothing blocks.
  *
- * figures.F1  Counts of workers that are no more (`gone`) only grow while the number of workers
- *     stays: the total is read before its parts, so that what is counted in between never makes it
- *     fall.
+ * figures.F1  Counts of detached actors' threads and of workers that are no more (`rest`) only grow
+ *     while the number of workers stays: the total is read before its parts, so that what is
+ *     counted in between never makes it fall.
  * figures.F2  A file that cannot be read any more, or is another one, takes the former one's
  *     figures with it; one that has gone does not.
  */
@@ -38,7 +38,7 @@ struct figures {
     size_t n;
     struct figure *figures; /* [n] */
     double *values;         /* [n * (n_workers + 1)], a figure's together */
-    double *gone;           /* [n] */
+    double *rest;           /* [n] */
     int *cpus;              /* [n_workers], -1: bound to none */
     uint64_t looked_ns;     /* CLOCK_MONOTONIC */
 };
@@ -52,5 +52,5 @@ int figures_look(struct figures *figures);
 size_t figures_find(const struct figures *figures, const char *name);
 /* `worker` n_workers: the control thread's. */
 double figures_value(const struct figures *figures, size_t figure, unsigned worker);
-/* Over all workers, those that are no more, too. */
+/* Over all of them, `rest` included. */
 double figures_total(const struct figures *figures, size_t figure);

@@ -127,10 +127,10 @@ check "and in a path with a space, from files with other times" make_odd
 check "both are the same bit by bit" same
 check "they can be unpacked" unpack
 check "nothing in them names the place where they were built" names_no_place
-for library in libc6 libhwloc15 libuv1 libsystemd0 libncursesw6; do
+for library in libc6 libhwloc15 libmicrohttpd12 libuv1 libsystemd0 libncursesw6; do
     check "the service depends on $library" depends_on "$library(t64)?"
 done
-for page in odeond.8 odeond.conf.5 odeonctl.1; do
+for page in odeond.8 odeond.conf.5 odeonctl.1 odeon-exporter.8; do
     check "there is $page" has_manual $page
 done
 check "the description is well formed" description_is_right odeon

@@ -222,7 +222,7 @@ static void test_each_worker_has_its_series(void **state)
     expect_line(text, "odeon_gulps_total{worker=\"0\"} 5");
     expect_line(text, "odeon_gulps_total{worker=\"1\"} 7");
     expect_line(text, "odeon_gulps_total{worker=\"control\"} 1");
-    expect_line(text, "odeon_gulps_total{worker=\"gone\"} 11");
+    expect_line(text, "odeon_gulps_total{worker=\"rest\"} 11");
     expect_line(text, "odeon_worker_state{worker=\"1\"} 3");
     expect_line(text, "odeon_worker_cpu{worker=\"0\"} 3");
     expect_line(text, "odeon_worker_cpu{worker=\"1\"} -1");
@@ -244,9 +244,9 @@ static void test_what_workers_have_counted_stays(void **state)
         worker(i)->value[STAT_gulps] = 10 + i;
     assert_true(sum_of(scrape(NULL, METRICS_TEXT), "odeon_gulps_total{") == 33);
     header->n_workers = 1;
-    expect_line(scrape(NULL, METRICS_TEXT), "odeon_gulps_total{worker=\"gone\"} 23");
+    expect_line(scrape(NULL, METRICS_TEXT), "odeon_gulps_total{worker=\"rest\"} 23");
     worker(0)->value[STAT_gulps] += 5;
-    expect_line(scrape(NULL, METRICS_TEXT), "odeon_gulps_total{worker=\"gone\"} 23");
+    expect_line(scrape(NULL, METRICS_TEXT), "odeon_gulps_total{worker=\"rest\"} 23");
     assert_true(sum_of(buffer.bytes, "odeon_gulps_total{") == 38);
     header->n_workers = 3;
     assert_true(sum_of(scrape(NULL, METRICS_TEXT), "odeon_gulps_total{") == 38);
@@ -307,6 +307,10 @@ static void test_what_is_known_is_told(void **state)
     make_file(1);
     worker(0)->value[STAT_gulps] = 5;
     expect_line(scrape(NULL, METRICS_TEXT), "odeon_up 1");
+    header->service_state = SERVICE_DRAINING;
+    text = scrape(NULL, METRICS_TEXT);
+    expect_line(text, "odeon_up 0");
+    expect_line(text, "odeon_service_state{state=\"draining\"} 1");
     header->service_state = SERVICE_EXECUTOR_DOWN;
     text = scrape(NULL, METRICS_TEXT);
     expect_line(text, "odeon_up 0");
@@ -339,7 +343,7 @@ static void test_another_file_is_another_service(void **state)
     text = scrape(NULL, METRICS_TEXT);
     expect_line(text, "odeon_gulps_total{worker=\"0\"} 0");
     expect_line(text, "odeon_gulps_total{worker=\"1\"} 3");
-    expect_line(text, "odeon_gulps_total{worker=\"gone\"} 0");
+    expect_line(text, "odeon_gulps_total{worker=\"rest\"} 0");
     make_file(2);
     header->version = STATS_VERSION + 1;
     text = scrape(NULL, METRICS_TEXT);
