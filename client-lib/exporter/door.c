@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DOOR_BACKLOG = 512 };
+enum { DOOR_BACKLOG = 512, DOOR_SEND_BYTES = 64 << 10 };
 
 static uint64_t door_now_ns(void)
 {
@@ -190,6 +190,23 @@ static void door_end(struct door_connection *connection)
     (void)shutdown(connection->fd, SHUT_RDWR);
 }
 
+bool door_end_reader(struct door *door)
+{
+    struct door_connection *first = NULL;
+
+    for (unsigned i = 0; i < DOOR_CONNECTIONS; i++) {
+        struct door_connection *c = &door->connections[i];
+
+        if (c->phase == DOOR_ANSWERED && !c->ended && (!first || c->since_ns < first->since_ns))
+            first = c;
+    }
+    if (!first)
+        return false;
+    door_end(first);
+    door->tally->ended_for_others++;
+    return true;
+}
+
 static struct door_connection *door_find_place(struct door *door)
 {
     struct door_connection *first = NULL;
@@ -222,6 +239,8 @@ static void door_let_in(struct door *door, int fd, const struct sockaddr_storage
                                        .since_ns = now,
                                        .until_ns = now + DOOR_ASK_S * UINT64_C(1000000000) };
     door_address(from, &place->address);
+    /* what is answered waits here, where it is counted, and not in the kernel */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ DOOR_SEND_BYTES }, sizeof(int));
     door->tally->accepted++;
     door->adding = place;
     /* closes the socket when it fails */

@@ -61,6 +61,9 @@ void door_accept(struct door *door, size_t listener);
 /* Ends those whose time is over; when the next one's will be (CLOCK_MONOTONIC), UINT64_MAX:
  * never. */
 uint64_t door_end_late(struct door *door);
+/* Ends who has been reading an answer longest, once the caller has returned to libmicrohttpd;
+ * false: nobody does. */
+bool door_end_reader(struct door *door);
 /* What MHD_OPTION_NOTIFY_CONNECTION wants; `cls`: the door. */
 void door_notify(void *cls, struct MHD_Connection *connection, void **socket_context,
                  enum MHD_ConnectionNotificationCode what);

@@ -95,6 +95,7 @@ static int exporter_make_web(struct exporter *exporter)
     exporter->web = (struct web){ .guard = &exporter->guard,
                                   .figures = &exporter->figures,
                                   .observed = &exporter->observed,
+                                  .door = &exporter->door,
                                   .asked = &exporter->asked,
                                   .tally = &exporter->tally };
     exporter->door.daemon = MHD_start_daemon(

@@ -9,7 +9,7 @@ enum tally_refusal {
     TALLY_HOST,   /* a host that is not this one */
     TALLY_TOKEN,  /* a wrong one */
     TALLY_PATH,   /* nothing is there */
-    TALLY_BUSY,   /* too much has been answered that nobody has read */
+    TALLY_BUSY,   /* there is no memory for the answer */
     TALLY_REFUSALS
 };
 

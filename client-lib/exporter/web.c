@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "client-lib/exporter/accept.h"
-#include "client-lib/exporter/door.h"
 #include "client-lib/exporter/expose.h"
 #include "client-lib/exporter/page.h"
 #include "client-lib/exporter/status.h"
@@ -72,8 +71,7 @@ static enum MHD_Result web_refuse(struct web *web, struct MHD_Connection *connec
                          "with --host NAME if it should.\n" },
         [TALLY_TOKEN] = { MHD_HTTP_UNAUTHORIZED, "The token is not the right one.\n" },
         [TALLY_PATH] = { MHD_HTTP_NOT_FOUND, "There is nothing here: see / and /metrics.\n" },
-        [TALLY_BUSY] = { MHD_HTTP_SERVICE_UNAVAILABLE,
-                         "Too much has been answered that nobody has read.\n" },
+        [TALLY_BUSY] = { MHD_HTTP_SERVICE_UNAVAILABLE, "There is no memory for the answer.\n" },
     };
 
     web->tally->refused[what]++;
@@ -161,7 +159,7 @@ static enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connec
         return web_refuse(web, connection, TALLY_HOST);
     if (word == GUARD_WRONG)
         return web_refuse(web, connection, TALLY_TOKEN);
-    if (web->unread > WEB_UNREAD_MOST) /* web.W2 */
+    if (web->unread > WEB_UNREAD_MOST && !door_end_reader(web->door)) /* web.W2 */
         return web_refuse(web, connection, TALLY_BUSY);
     if (strcmp(url, "/metrics") == 0)
         return web_metrics(web, connection, word == GUARD_RIGHT);

@@ -4,13 +4,15 @@
  * One thread.
  *
  * web.W1  Whether the service runs or not, metrics are answered with what is known.
- * web.W2  Answers that nobody reads are bounded in bytes, all of them together.
+ * web.W2  Answers that nobody reads are bounded in bytes, all of them together: beyond that, who
+ *     has been reading longest is ended for each that is answered.
  */
 #pragma once
 
 #include <microhttpd.h>
 
 #include "client-lib/exporter/asked.h"
+#include "client-lib/exporter/door.h"
 #include "client-lib/exporter/figures.h"
 #include "client-lib/exporter/guard.h"
 #include "client-lib/exporter/observed.h"
@@ -22,6 +24,7 @@ struct web {
     const struct guard *guard;
     struct figures *figures;
     struct observed *observed;
+    struct door *door;
     struct asked *asked;
     struct tally *tally;
     size_t unread; /* bytes of answers that have not been sent as a whole */
