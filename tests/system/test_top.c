@@ -137,13 +137,16 @@ static void top_begin(const char *words)
 /* The shell has it back as it was, and `status` of what it has run. */
 static void top_has_ended(const char *status)
 {
+    static unsigned n; /* what is on the screen of an end before this one does not count */
     char line[64];
 
+    n++;
     assert_true(wait_until(pane_is(&pane, "#{alternate_on}", "0")));
     pane_expect(&pane, "shell:");
-    pane_type(&pane, "echo \"ended with $?.\"");
+    snprintf(line, sizeof(line), "echo \"%u ended with $?.\"", n);
+    pane_type(&pane, line);
     pane_press(&pane, "Enter");
-    snprintf(line, sizeof(line), "ended with %s.", status);
+    snprintf(line, sizeof(line), "%u ended with %s.", n, status);
     pane_expect(&pane, line);
     assert_true(pane_is(&pane, "#{cursor_flag}", "1"));
     assert_true(pane_is(&pane, "#{keypad_flag}", "0"));
@@ -408,7 +411,7 @@ static void test_the_service_goes_away_and_comes_back(void **state)
     manager_kill(manager);
     pane_expect(&pane, "the service is away since");
     assert_true(first_row_is("1.")); /* what was last seen stays */
-    pane_type(&pane, "13");         /* keys are answered all the while */
+    pane_type(&pane, "13");          /* keys are answered all the while */
     pane_expect(&pane, "FROM");
     pane_type(&pane, "2");
     manager_hold(manager, false);
@@ -421,16 +424,62 @@ static void test_the_service_goes_away_and_comes_back(void **state)
     top_has_ended("0");
 }
 
+/* odeond stands still, as one that hangs: its answers are missing, and nothing else. */
+static void test_a_service_that_does_not_answer(void **state)
+{
+    (void)state;
+    if (!pane_can_be())
+        skip();
+    begin_alone();
+    pane_begin(&pane, "C.UTF-8", "", 80, 24);
+    top_begin("top clients");
+    pane_expect(&pane, "load");
+    process_stop(service.pid);
+    pane_type(&pane, "7");
+    pane_expect(&pane, "BACKLOGS");
+    pane_type(&pane, "?"); /* while it waits for an answer */
+    pane_expect(&pane, "another view");
+    pane_type(&pane, "?");
+    pane_expect(&pane, "within 2000 ms");
+    pane_type(&pane, "1");
+    assert_true(wait_until(first_row_is("probe_ledger")));
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    pane_type(&pane, "6");
+    pane_expect(&pane, "load");
+    process_stop(service.pid);
+    pane_type(&pane, "7q"); /* nor does the end wait for it */
+    top_has_ended("0");
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+}
+
 /* What has been run until now, by all. */
 static bool much_was_run_since(uint64_t before)
 {
     return service_figure(&service, "messages_processed") > before + 50;
 }
 
+/* What came before it has been drawn when it is answered. */
+static void draw_anew(void)
+{
+    pane_type(&pane, "?");
+    pane_expect(&pane, "another view");
+    pane_type(&pane, "?");
+    assert_true(wait_until(first_row_is("probe_ledger") && pane_has(&pane, "q quit")));
+}
+
+static bool pane_reads(const char *text)
+{
+    char *found = pane_read(&pane, false);
+    bool is = strcmp(found, text) == 0;
+
+    free(found);
+    return is;
+}
+
 static void test_pausing(void **state)
 {
     uint64_t before;
-    char *paused, *later;
+    char *paused;
 
     (void)state;
     if (!pane_can_be())
@@ -441,16 +490,16 @@ static void test_pausing(void **state)
     assert_true(wait_until(first_row_is("probe_ledger")));
     pane_type(&pane, " ");
     pane_expect(&pane, "PAUSED");
+    draw_anew();
     paused = pane_read(&pane, false);
+    while (!pane_reads(paused)) { /* it was read while it was drawn */
+        free(paused);
+        paused = pane_read(&pane, false);
+    }
     before = service_figure(&service, "messages_processed");
     assert_true(wait_until(much_was_run_since(before)));
-    pane_type(&pane, "?"); /* what came before it has been drawn when it is answered */
-    pane_expect(&pane, "another view");
-    pane_type(&pane, "?");
-    assert_true(wait_until(first_row_is("probe_ledger")));
-    later = pane_read(&pane, false);
-    assert_string_equal(paused, later);
-    free(later);
+    draw_anew();
+    assert_true(wait_until(pane_reads(paused)));
     pane_type(&pane, " ");
     assert_true(wait_until(!pane_has(&pane, "PAUSED")));
     assert_true(wait_until(!pane_has(&pane, paused)));
@@ -511,6 +560,7 @@ int main(void)
         cmocka_unit_test_teardown(test_every_way_out, end),
         cmocka_unit_test_teardown(test_it_stands_still_and_goes_on, end),
         cmocka_unit_test_teardown(test_the_service_goes_away_and_comes_back, end),
+        cmocka_unit_test_teardown(test_a_service_that_does_not_answer, end),
         cmocka_unit_test_teardown(test_pausing, end),
         cmocka_unit_test_teardown(test_tables_where_there_is_no_screen, end),
         cmocka_unit_test_teardown(test_who_may_not_observe_sees_totals, end),
