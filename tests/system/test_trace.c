@@ -24,6 +24,8 @@
 enum {
     WORKS = 200,
     WORK_NS = 50000, /* so that each is timed by itself, and none is only a sample */
+    SLOW_NS = 500000000,
+    CLOCK_ERROR_NS = 1000000,
     OUTPUT = 1 << 20,
 };
 
@@ -124,6 +126,55 @@ static void test_each_slow_message_is_there_once(void **state)
     settle(other);
     assert_true(wait_until((n += works_of(observer, ledger)) >= WORKS / 2));
     assert_int_equal(n, WORKS / 2);
+    odeon_observe_close(observer);
+}
+
+/* Of this actor's records: none says that it ran while another did, but for the clock's error. */
+static void expect_one_at_a_time(const struct odeon_list *list, odeon_ref ref, uint64_t least_ns)
+{
+    const struct odeon_traced *rows = list->rows, *slow = NULL;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (rows[i].to == ref && rows[i].run_ns >= least_ns)
+            slow = &rows[i];
+    assert_non_null(slow);
+    for (size_t i = 0; i < list->n; i++)
+        if (rows[i].to == ref && &rows[i] != slow)
+            assert_true(rows[i].began_ns + rows[i].run_ns <= slow->began_ns + CLOCK_ERROR_NS ||
+                        rows[i].began_ns + CLOCK_ERROR_NS >= slow->began_ns + slow->run_ns);
+}
+
+/* Something has come for it meanwhile. Where its worker could not be stopped in time it is not. */
+static bool is_set_aside_for_once(void)
+{
+    work(ledger, SLOW_NS);
+    for (unsigned i = 0; i < 200; i++) {
+        work(ledger, 0);
+        pause_briefly();
+        if (service_figure(&service, "passed_aside") > 0)
+            return true;
+    }
+    settle(ledger);
+    return false;
+}
+
+/* Its handler takes long, and it is set aside meanwhile: what is passed on to it is not told as if
+ * it had run. */
+static void test_what_waits_for_a_slow_handler_has_not_run(void **state)
+{
+    struct odeon_observer *observer = NULL;
+    struct odeon_list *list = NULL;
+    const char *key = "stall-warn-ms", *value = "20";
+
+    (void)state;
+    assert_int_equal(executor_set(root, &key, &value, 1), 0);
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    assert_true(wait_until(is_set_aside_for_once()));
+    settle(ledger);
+    assert_int_equal(odeon_observe_look(observer, NULL), 0);
+    assert_int_equal(odeon_observe_traced(observer, NULL, &list), 0);
+    expect_one_at_a_time(list, ledger, SLOW_NS);
+    odeon_list_free(list);
     odeon_observe_close(observer);
 }
 
@@ -292,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_slow_message_is_there_once, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_waits_for_a_slow_handler_has_not_run, begin, end),
         cmocka_unit_test_setup_teardown(test_the_past_outlives_the_executor, begin, end),
         cmocka_unit_test_setup_teardown(test_a_file_for_perfetto_is_whole, begin, end),
         cmocka_unit_test_setup_teardown(test_it_follows_over_a_crash_until_it_has_enough, begin,

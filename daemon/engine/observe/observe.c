@@ -345,7 +345,7 @@ static bool observe_aim_at(struct worker *w, const struct envelope *envelope)
     struct observer *observer = &w->observer;
     uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(envelope->to)].key);
     if (actor_key_generation(key) != actor_ref_generation(envelope->to) || !actor_key_lives(key) ||
-        envelope->type == MESSAGE_TYPE_INIT)
+        envelope->type == MESSAGE_TYPE_INIT || observe_is_passed_on(w, key))
         return false;
     observer->aim.type = segment_type_of_key(&w->engine->segment, actor_key_type(key));
     observer->aim.weight = observe_weight(observe_sampled_weight(w));

@@ -18,6 +18,8 @@
  *     has been counted one by one, is the next quick one's: together they are all.
  * observe.OB3  When there is no mark for OBSERVE_PATIENCE_NS, the next message has one, whatever
  *     its number.
+ * observe.OB4  What is passed on to an actor that has been set aside is none of its messages yet:
+ *     it is neither a sample nor timed, but where it is run.
  */
 #pragma once
 
@@ -42,6 +44,13 @@ void observe_name_type(struct engine *engine, uint32_t id, const char *name, con
 static inline bool observe_is_on(const struct worker *w)
 {
     return ODEON_STATISTICS && w->observer.block;
+}
+/* observe.OB4, of an actor with this key. */
+static inline bool observe_is_passed_on(const struct worker *w, uint64_t key)
+{
+    const struct segment *segment = &w->engine->segment;
+    return actor_key_kind(key) == ACTOR_ASIDE &&
+           w->batch.queue - segment->aside_first >= segment->workers_max;
 }
 /* A flush of `n` records begins, its groups are known: perhaps one of them is to be marked. */
 void observe_choose(struct worker *w, uint64_t n);

@@ -147,7 +147,7 @@ struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
 {
     uint64_t key = load_relaxed(&actor->key);
     if (actor_key_generation(key) != actor_ref_generation(envelope->to) || !actor_key_lives(key) ||
-        envelope->type >= ODEON_MESSAGE_TYPES_MAX)
+        envelope->type >= ODEON_MESSAGE_TYPES_MAX || observe_is_passed_on(w, key))
         return NULL;
     struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
     if (!type)
