@@ -65,12 +65,18 @@ static void doctor_compare_counters(struct doctor *doctor, const struct snapshot
     }
 }
 
-static void doctor_look_at_handlers(struct doctor *doctor, const struct snapshot *now)
+static bool doctor_is_overdue(const struct snapshot *snapshot, unsigned worker)
 {
-    size_t overdue = snapshot_find(now, "handler_overdue");
+    return worker < snapshot->n_workers &&
+           snapshot_value(snapshot, (int)worker, snapshot_find(snapshot, "handler_overdue")) > 0;
+}
 
+/* Then, or now. */
+static void doctor_look_at_handlers(struct doctor *doctor, const struct snapshot *now,
+                                    const struct snapshot *before)
+{
     for (unsigned w = 0; w < now->n_workers; w++)
-        if (snapshot_value(now, (int)w, overdue) > 0)
+        if (doctor_is_overdue(before, w) || doctor_is_overdue(now, w))
             doctor_find(doctor, HARM_BROKEN, "overdue",
                         "odeonctl top actors names it; executor set stall-kill-ms= ends such",
                         "a handler on worker %u does not return: what waits behind it waits", w);
@@ -97,7 +103,7 @@ void doctor_look_at_counters(struct doctor *doctor)
         doctor_wait(DOCTOR_LOOK_MS);
         if (snapshot_take(stats, true, &now) == 0) {
             doctor_compare_counters(doctor, now, before);
-            doctor_look_at_handlers(doctor, now);
+            doctor_look_at_handlers(doctor, now, before);
         }
     }
     if (!now)

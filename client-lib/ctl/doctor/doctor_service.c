@@ -307,9 +307,8 @@ static void doctor_look_at_letters(struct doctor *doctor)
         const struct odeon_dead_letter_info *oldest = list->rows;
 
         doctor_find(doctor, HARM_NOTE, "dead-letters", "odeonctl dlq list --summary",
-                    "%s%zu dead letters wait for somebody to replay or purge them; the oldest: "
-                    "%s to type %s, %s",
-                    list->more ? "more than " : "", list->n, oldest->message,
+                    "dead letters wait: %zu%s; the oldest: %s to type %s, %s", list->n,
+                    list->more ? " and more" : "", oldest->message,
                     *oldest->type ? oldest->type : "-", oldest->reason);
     }
     odeon_list_free(list);
