@@ -42,6 +42,7 @@ simulation|tests/simulate.sh --seconds 600
 soak|tests/soak.sh --minutes 10
 shortage|build/release/tests/system/test_system_shortage --all
 cycles|tests/cycles.sh
+tour|tests/system/tour.sh
 hostile|tests/hostile.sh
 crowd|tests/crowd.sh
 fuzzers|tests/fuzz.sh --minutes 10
