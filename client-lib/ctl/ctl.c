@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run from end to end, and what all commands share: connecting, failing, references (ctl.h). */
 #include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/printable.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -21,8 +22,7 @@ const char *ctl_socket_path(const struct ctl *ctl)
 static void ctl_print_error(struct ctl *ctl, const char *text)
 {
     fputs("odeonctl: ", ctl->err);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        fputc((*c < 0x20 && *c != '\n') || *c == 0x7f ? '?' : *c, ctl->err);
+    printable_put(ctl->err, text, true);
     if (!*text || text[strlen(text) - 1] != '\n')
         fputc('\n', ctl->err);
 }

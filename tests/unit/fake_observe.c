@@ -96,7 +96,7 @@ int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
                                      .stands_for = 130 };
     rows[1] = (struct odeon_traced){ .began_ns = UINT64_C(1700000000200000000),
                                      .to = FAKE_GONE + 2,
-                                     .type = "red\033[31m",
+                                     .type = "red\033[31m\302\233m\303\251",
                                      .from_type = "",
                                      .message = 1,
                                      .run_ns = 400000000,

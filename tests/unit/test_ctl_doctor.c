@@ -151,7 +151,7 @@ static void test_findings_of_a_service(void **state)
 {
     (void)state;
     fake.n_letters = 3;
-    fake.client_name = "red\033[31m";
+    fake.client_name = "red\033[31m\xc2\x9b";
     fake.state = "running";
     assert_int_equal(run("doctor|x"), CTL_USAGE);
     (void)run("doctor");

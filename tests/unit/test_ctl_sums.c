@@ -64,7 +64,7 @@ static void test_trace(void **state)
     assert_int_equal(count_of(out, "\n"), 3);
     check_has(out, ".123456 w1 port ");
     check_has(out, " ran 31 ns, waited 2.500 ms, sent 2, 1 of 130\n");
-    check_has(out, " w0 nobody -> red?[31m ");
+    check_has(out, " w0 nobody -> red?[31m?m\303\251 ");
     check_has(out, ": init ran 400.000 ms\n");
     assert_int_equal(run("trace|--past|--type|counter|--slower-than|3ms"), CTL_DONE);
     assert_int_equal(count_of(out, "\n"), 1);

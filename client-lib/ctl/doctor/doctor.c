@@ -3,6 +3,7 @@
  * mends it. */
 #include "client-lib/ctl/doctor/doctor.h"
 #include "client-lib/ctl/output.h"
+#include "client-lib/ctl/printable.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -86,12 +87,6 @@ static bool doctor_connect(struct doctor *doctor)
 }
 
 /* ctl.C2: names of clients, types and plugins are in these texts. */
-static void doctor_print_text(FILE *out, const char *text)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        fputc(*c < 0x20 || *c == 0x7f ? '?' : *c, out);
-}
-
 static void doctor_print_for_people(struct ctl *ctl, const struct doctor *doctor)
 {
     for (size_t i = 0; i < doctor->n; i++) {
@@ -99,9 +94,9 @@ static void doctor_print_for_people(struct ctl *ctl, const struct doctor *doctor
 
         fprintf(ctl->out, "%s%s%s: ", output_bold(ctl, true), harm_names[f->harm],
                 output_bold(ctl, false));
-        doctor_print_text(ctl->out, f->what);
+        printable_put(ctl->out, f->what, false);
         fputs("\n    ", ctl->out);
-        doctor_print_text(ctl->out, f->mend);
+        printable_put(ctl->out, f->mend, false);
         fputc('\n', ctl->out);
     }
     if (doctor->n == 0)

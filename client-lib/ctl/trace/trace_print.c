@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages as lines, for people and as JSON; names of their types (trace.h). */
 #include "client-lib/ctl/output.h"
+#include "client-lib/ctl/printable.h"
 #include "client-lib/ctl/trace/trace.h"
 
 #include <inttypes.h>
@@ -63,12 +64,6 @@ static const char *trace_format_duration(uint64_t ns, char text[static OUTPUT_DU
 }
 
 /* ctl.C2 */
-static void trace_print_text(FILE *out, const char *text)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        fputc(*c < 0x20 || *c == 0x7f ? '?' : *c, out);
-}
-
 static void trace_print_party(FILE *out, const char *type, odeon_ref ref)
 {
     char text[ODEON_REF_TEXT];
@@ -77,7 +72,7 @@ static void trace_print_party(FILE *out, const char *type, odeon_ref ref)
         fputs("nobody", out);
         return;
     }
-    trace_print_text(out, *type ? type : "?");
+    printable_put(out, *type ? type : "?", false);
     odeon_ref_format(ref, text);
     fprintf(out, " %s", text);
 }
@@ -92,7 +87,7 @@ void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char 
     fputs(" -> ", ctl->out);
     trace_print_party(ctl->out, m->type, m->to);
     fputs(": ", ctl->out);
-    trace_print_text(ctl->out, message);
+    printable_put(ctl->out, message, false);
     fprintf(ctl->out, " ran %s", trace_format_duration(m->run_ns, ran));
     if (m->wait_ns != UINT64_MAX)
         fprintf(ctl->out, ", waited %s", trace_format_duration(m->wait_ns, waited));
