@@ -16,6 +16,7 @@
 #include <odeon/codec.h>
 
 #include "tests/system/harness.h"
+#include "tests/system/ledger.h"
 #include "tests/system/probe.h"
 
 enum { LEDGERS = 20, OUTPUT = 1 << 18, WORK_NS = 500000, LONG_NS = 20000000 };
@@ -55,25 +56,6 @@ static int end(void **state)
     return 0;
 }
 
-static void work(struct odeon_port *port, odeon_ref ref, uint64_t ns)
-{
-    const struct probe_work message = { .ns = ns };
-
-    assert_int_equal(
-        odeon_port_post_wait(port, ref, work_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
-        0);
-}
-
-/* What has been posted to it before has been run. */
-static void settle(struct odeon_port *port, odeon_ref ref)
-{
-    struct odeon_delivery answer;
-
-    assert_int_equal(odeon_port_call(port, ref, ask_type, NULL, 0, SECONDS(PATIENCE_S), &answer),
-                     ODEON_CALL_REPLY);
-    odeon_port_release(port);
-}
-
 static const char *answer(const char *command)
 {
     assert_int_equal(ctl(&service, output, sizeof(output), "%s", command), 0);
@@ -98,10 +80,10 @@ static odeon_ref draw(void)
 static void heat(odeon_ref hot)
 {
     for (unsigned i = 0; i < 100; i++) {
-        work(honest, hot, WORK_NS);
-        work(honest, ledgers[i % LEDGERS], 0);
+        ledger_work(honest, hot, work_type, WORK_NS);
+        ledger_work(honest, ledgers[i % LEDGERS], work_type, 0);
     }
-    settle(honest, hot);
+    ledger_settle(honest, hot, ask_type);
 }
 
 static void test_which_actor_is_hot(void **state)
@@ -138,10 +120,10 @@ static void test_who_floods_whom(void **state)
         odeon_ref to = draw();
 
         for (unsigned k = 0; k < 5000; k++)
-            work(flooder, to, 0);
+            ledger_work(flooder, to, work_type, 0);
         for (unsigned k = 0; k < LEDGERS; k++)
-            work(honest, ledgers[k], 0);
-        settle(flooder, to);
+            ledger_work(honest, ledgers[k], work_type, 0);
+        ledger_settle(flooder, to, ask_type);
         (void)answer("--json top flows --count 1");
         named += is_first("flows", row);
     }
@@ -160,10 +142,10 @@ static void test_whose_messages_wait(void **state)
         odeon_ref slow = draw();
         char command[128], ref[ODEON_REF_TEXT];
 
-        work(honest, slow, LONG_NS);
+        ledger_work(honest, slow, work_type, LONG_NS);
         for (unsigned k = 0; k < 5; k++)
-            work(honest, slow, 0);
-        settle(honest, slow);
+            ledger_work(honest, slow, work_type, 0);
+        ledger_settle(honest, slow, ask_type);
         odeon_ref_format(slow, ref);
         snprintf(command, sizeof(command), "--json trace %s --past --slower-than 15ms", ref);
         named += strstr(answer(command), "\"type\":\"probe_ledger\"") != NULL;

@@ -16,6 +16,7 @@
 #include <odeon/observe.h>
 
 #include "tests/system/harness.h"
+#include "tests/system/ledger.h"
 #include "tests/system/manager.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
@@ -57,26 +58,11 @@ static int end(void **state)
     return 0;
 }
 
-static void work(odeon_ref ref, uint64_t ns)
-{
-    const struct probe_work message = { .ns = ns };
-
-    assert_int_equal(
-        odeon_port_post_wait(port, ref, work_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
-        0);
-}
-
 /* All that has been posted has been run. */
 static void settle(void)
 {
-    for (unsigned i = 0; i < LEDGERS; i++) {
-        struct odeon_delivery answer;
-        uint32_t ask = message_id(root, odeon_message_of(probe_ask));
-
-        assert_int_equal(
-            odeon_port_call(port, ledgers[i], ask, NULL, 0, SECONDS(PATIENCE_S), &answer),
-            ODEON_CALL_REPLY);
-    }
+    for (unsigned i = 0; i < LEDGERS; i++)
+        ledger_settle(port, ledgers[i], message_id(root, odeon_message_of(probe_ask)));
 }
 
 /* Of one type since odeond's start; all zeros: it has none. */
@@ -137,9 +123,9 @@ static void test_the_hot_actor_is_named(void **state)
     hot = ledgers[LEDGERS / 2];
     assert_int_equal(odeon_observe_open(root, &observer), 0);
     for (unsigned i = 0; i < WORKS; i++) {
-        work(hot, WORK_NS);
+        ledger_work(port, hot, work_type, WORK_NS);
         for (unsigned k = 0; k < 3; k++)
-            work(ledgers[(i + k) % LEDGERS], 0);
+            ledger_work(port, ledgers[(i + k) % LEDGERS], work_type, 0);
         usleep(PAUSE_US);
     }
     /* of the last seconds: while it is so, and not long after */
@@ -168,7 +154,7 @@ static void test_times_are_told(void **state)
     begin((const char *const[]){ NULL });
     assert_int_equal(odeon_observe_open(root, &observer), 0);
     for (unsigned i = 0; i < WORKS; i++) {
-        work(ledgers[i % LEDGERS], i % 2 ? WORK_NS : 0);
+        ledger_work(port, ledgers[i % LEDGERS], work_type, i % 2 ? WORK_NS : 0);
         usleep(PAUSE_US);
     }
     settle();
@@ -208,8 +194,8 @@ static bool waiting_is_told(struct odeon_observer *observer)
 {
     int64_t begin_ns = now_ns(), apart_ns;
 
-    work(ledgers[0], LONG_NS);
-    work(ledgers[0], 0);
+    ledger_work(port, ledgers[0], work_type, LONG_NS);
+    ledger_work(port, ledgers[0], work_type, 0);
     apart_ns = now_ns() - begin_ns;
     settle();
     return figures_of(observer, "probe_ledger").wait_most_ns >= LONG_NS / 2 &&
@@ -240,14 +226,14 @@ static void test_it_goes_on_behind_a_crash(void **state)
     begin((const char *const[]){ "--set", "restart-delay-max-ms=1", NULL });
     assert_int_equal(odeon_observe_open(root, &observer), 0);
     for (unsigned i = 0; i < WORKS; i++)
-        work(ledgers[i % LEDGERS], WORK_NS / 10);
+        ledger_work(port, ledgers[i % LEDGERS], work_type, WORK_NS / 10);
     settle();
     before = figures_of(observer, "probe_ledger").messages;
     assert_true(before >= WORKS);
     service_kill_executor(&service);
     assert_true(figures_of(observer, "probe_ledger").messages >= before);
     for (unsigned i = 0; i < WORKS; i++)
-        work(ledgers[i % LEDGERS], WORK_NS / 10);
+        ledger_work(port, ledgers[i % LEDGERS], work_type, WORK_NS / 10);
     settle();
     assert_true(figures_of(observer, "probe_ledger").messages >= before + WORKS);
     odeon_observe_close(observer);

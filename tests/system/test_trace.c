@@ -18,6 +18,7 @@
 
 #include "tests/system/harness.h"
 #include "tests/system/json.h"
+#include "tests/system/ledger.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
 
@@ -33,7 +34,7 @@ static struct service service;
 static struct odeon_client *root;
 static struct odeon_port *port;
 static odeon_ref ledger, other;
-static uint32_t work_type;
+static uint32_t work_type, ask_type;
 static char output[OUTPUT];
 
 static int begin(void **state)
@@ -43,6 +44,7 @@ static int begin(void **state)
     root = service_connect(&service, "root");
     port = port_open_or_fail(root, 1 << 20, 1 << 20, false);
     work_type = message_id(root, odeon_message_of(probe_work));
+    ask_type = message_id(root, odeon_message_of(probe_ask));
     ledger = spawn(root, "probe_ledger", "traced", NULL, 0);
     other = spawn(root, "probe_ledger", NULL, NULL, 0);
     return 0;
@@ -59,26 +61,6 @@ static int end(void **state)
         (void)service_stop(&service, SIGKILL);
     service_end(&service);
     return 0;
-}
-
-static void work(odeon_ref ref, uint64_t ns)
-{
-    const struct probe_work message = { .ns = ns };
-
-    assert_int_equal(
-        odeon_port_post_wait(port, ref, work_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
-        0);
-}
-
-/* All that has been posted to it has been run. */
-static void settle(odeon_ref ref)
-{
-    struct odeon_delivery answer;
-    uint32_t ask = message_id(root, odeon_message_of(probe_ask));
-
-    assert_int_equal(odeon_port_call(port, ref, ask, NULL, 0, SECONDS(PATIENCE_S), &answer),
-                     ODEON_CALL_REPLY);
-    odeon_port_release(port);
 }
 
 /* Of this actor's works among those since the call before; each is looked at. */
@@ -118,12 +100,12 @@ static void test_each_slow_message_is_there_once(void **state)
     (void)state;
     assert_int_equal(odeon_observe_open(root, &observer), 0);
     for (unsigned i = 0; i < WORKS; i++) {
-        work(i % 2 ? ledger : other, WORK_NS);
+        ledger_work(port, i % 2 ? ledger : other, work_type, WORK_NS);
         if (i % 50 == 49)
             n += works_of(observer, ledger);
     }
-    settle(ledger);
-    settle(other);
+    ledger_settle(port, ledger, ask_type);
+    ledger_settle(port, other, ask_type);
     assert_true(wait_until((n += works_of(observer, ledger)) >= WORKS / 2));
     assert_int_equal(n, WORKS / 2);
     odeon_observe_close(observer);
@@ -147,14 +129,15 @@ static void expect_one_at_a_time(const struct odeon_list *list, odeon_ref ref, u
 /* Something has come for it meanwhile. Where its worker could not be stopped in time it is not. */
 static bool is_set_aside_for_once(void)
 {
-    work(ledger, SLOW_NS);
+    ledger_work(port, ledger, work_type, SLOW_NS);
     for (unsigned i = 0; i < 200; i++) {
-        work(ledger, WORK_NS); /* never known as quick, so that each slow one is timed */
+        ledger_work(port, ledger, work_type,
+                    WORK_NS); /* never known as quick, so that each slow one is timed */
         pause_briefly();
         if (service_figure(&service, "passed_aside") > 0)
             return true;
     }
-    settle(ledger);
+    ledger_settle(port, ledger, ask_type);
     return false;
 }
 
@@ -170,7 +153,7 @@ static void test_what_waits_for_a_slow_handler_has_not_run(void **state)
     assert_int_equal(executor_set(root, &key, &value, 1), 0);
     assert_int_equal(odeon_observe_open(root, &observer), 0);
     assert_true(wait_until(is_set_aside_for_once()));
-    settle(ledger);
+    ledger_settle(port, ledger, ask_type);
     assert_int_equal(odeon_observe_look(observer, NULL), 0);
     assert_int_equal(odeon_observe_traced(observer, NULL, &list), 0);
     expect_one_at_a_time(list, ledger, SLOW_NS);
@@ -191,8 +174,8 @@ static void test_the_past_outlives_the_executor(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < WORKS; i++)
-        work(ledger, WORK_NS);
-    settle(ledger);
+        ledger_work(port, ledger, work_type, WORK_NS);
+    ledger_settle(port, ledger, ask_type);
     service_kill_executor(&service);
     assert_int_equal(ctl(&service, output, sizeof(output), "trace traced --past"), 0);
     assert_int_equal(count_of(output, ": probe_work ran "), WORKS);
@@ -215,8 +198,8 @@ static void test_a_file_for_perfetto_is_whole(void **state)
 
     (void)state;
     for (unsigned i = 0; i < WORKS; i++)
-        work(ledger, WORK_NS);
-    settle(ledger);
+        ledger_work(port, ledger, work_type, WORK_NS);
+    ledger_settle(port, ledger, ask_type);
     snprintf(path, sizeof(path), "%s/trace.json", service.dir);
     assert_int_equal(
         ctl(&service, output, sizeof(output), "trace traced --past --perfetto %s", path), 0);
@@ -279,9 +262,11 @@ static void test_it_follows_over_a_crash_until_it_has_enough(void **state)
 
     (void)state;
     pid = follow("traced --count 50");
-    assert_true(wait_until((work(ledger, WORK_NS), strstr(followed(), "probe_work"))));
+    assert_true(wait_until(
+        (ledger_work(port, ledger, work_type, WORK_NS), strstr(followed(), "probe_work"))));
     service_kill_executor(&service);
-    assert_true(wait_until((work(ledger, WORK_NS), has_ended(pid, &status))));
+    assert_true(
+        wait_until((ledger_work(port, ledger, work_type, WORK_NS), has_ended(pid, &status))));
     assert_int_equal(status, 0);
     assert_int_equal(count_of(followed(), "\n"), 50);
     assert_null(strstr(output, "1 of"));
@@ -305,7 +290,8 @@ static void test_a_signal_ends_it_and_its_file(void **state)
     snprintf(path, sizeof(path), "%s/trace.json", service.dir);
     snprintf(words, sizeof(words), "--perfetto '%s'", path);
     pid = follow(words);
-    assert_true(wait_until((work(ledger, WORK_NS), size_of(path)) >= 100000));
+    assert_true(
+        wait_until((ledger_work(port, ledger, work_type, WORK_NS), size_of(path)) >= 100000));
     assert_int_equal(kill(pid, SIGINT), 0);
     assert_true(wait_until(has_ended(pid, &status)));
     assert_int_equal(status, 0);
