@@ -35,7 +35,6 @@ const struct assault assaults[] = {
     { .name = "stall", .who = POSTER, .act = act_stall },
     { .name = "backlog", .who = OTHER_POSTER, .act = act_backlog },
     { .name = "hang", .who = REGISTRAR, .act = act_hang },
-    /* the last ones: where what there is is kept, nobody else of their users gets in behind them */
     { .name = "crowd", .who = POSTER, .act = act_crowd, .holds = true },
     { .name = "crowd", .who = OTHER_POSTER, .act = act_crowd, .holds = true },
     { .name = "crowd", .who = REGISTRAR, .act = act_crowd, .holds = true },

@@ -519,24 +519,28 @@ static void expect_all_full(void)
     fail_msg("not all of what there is could be taken");
 }
 
-/* The assaults that hold something, as many of each; those that come last in the table, connections
- * without end, when the others have what they get. */
+/* What fills queues comes first, since it needs a port each and those behind it take all ports;
+ * connections without end come last, since nobody else of their user gets in behind them. */
+enum stage { FILLS_QUEUES, FILLS_TABLES, CROWDS, STAGES };
+
+static enum stage stage_of(const struct assault *assault)
+{
+    if (assault->act == act_crowd)
+        return CROWDS;
+    return assault->asks ? FILLS_TABLES : FILLS_QUEUES;
+}
+
+/* The assaults that hold something; the next stage when those before it have what they get. */
 static void take_all(void)
 {
-    bool crowds = false;
-
     n_besiegers = 0;
-    for (unsigned i = 0; i < n_assaults; i++) {
-        if (!assaults[i].holds)
-            continue;
-        if (assaults[i].act == act_crowd && !crowds) {
-            crowds = true;
-            expect_all_full();
-        }
-        for (int k = 0; k < (crowds ? 1 : TWICE); k++)
-            besieger_begin(&besiegers[n_besiegers++], &assaults[i], true);
+    for (enum stage stage = FILLS_QUEUES; stage < STAGES; stage++) {
+        for (unsigned i = 0; i < n_assaults; i++)
+            for (int k = 0; k < (stage == CROWDS ? 1 : TWICE); k++)
+                if (assaults[i].holds && stage_of(&assaults[i]) == stage)
+                    besieger_begin(&besiegers[n_besiegers++], &assaults[i], true);
+        expect_all_full();
     }
-    expect_all_full();
 }
 
 static void test_root_when_all_is_used_up(void **state)
