@@ -200,12 +200,24 @@ static uint32_t spawn_row(struct engine_fixture *f, enum engine_placement placem
     return together;
 }
 
-/* placement.M4: few are dealt one by one, many in blocks, of which a queue has eight at least; and
- * one by one again when there are few. */
+/* Of these actors, those of the worker that has most of them. */
+static uint32_t most_of_a_worker(struct engine_fixture *f, const actor_ref *refs, uint32_t n)
+{
+    uint32_t of[WORKERS] = { 0 }, most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t worker = queue_of(f, refs[i]).queue / QUEUES;
+        if (++of[worker] > most)
+            most = of[worker];
+    }
+    return most;
+}
+
+/* placement.M4: few are dealt one by one, many in blocks, of which a queue has two at least and a
+ * worker eight; and one by one again when there are few. */
 static void test_spread_blocks(void **state)
 {
     (void)state;
-    enum { N_QUEUES = WORKERS * QUEUES, FEW = 2 * 8 * N_QUEUES, MANY = 3600 };
+    enum { N_QUEUES = WORKERS * QUEUES, FEW = 16 * N_QUEUES, MANY = 3600 };
     static actor_ref refs[FEW + MANY];
     struct engine_fixture f;
     uint32_t most;
@@ -214,8 +226,10 @@ static void test_spread_blocks(void **state)
     assert_int_equal(most, FEW / N_QUEUES);
     assert_int_equal(spawn_row(&f, PLACE_EACH, N_QUEUES, refs + FEW, &most), 0);
     uint32_t together = spawn_row(&f, PLACE_SPREAD, MANY - N_QUEUES, refs + FEW + N_QUEUES, &most);
-    assert_true(together > MANY * 8 / 10);
-    assert_true(most <= MANY / N_QUEUES + (FEW + MANY) / N_QUEUES / 4);
+    assert_true(together > MANY * 9 / 10);
+    assert_true(most <= MANY / N_QUEUES + (FEW + MANY) / N_QUEUES / 2);
+    assert_true(most_of_a_worker(&f, refs, FEW + MANY) <=
+                (FEW + MANY) / WORKERS + (FEW + MANY) / WORKERS / 8);
     assert_int_equal(spawn_row(&f, PLACE_EACH, N_QUEUES, refs, &most), 0);
     for (uint32_t slot = 1;; slot++) {
         struct engine_actor_view actor;

@@ -62,9 +62,11 @@ void placement_init(struct engine *e)
 /* ---- new actors ---- */
 
 enum {
-    PLACEMENT_BLOCK_MOST = 256, /* siblings in a row in one queue */
-    PLACEMENT_BLOCK_SHARE = 8,  /* blocks that a queue has at least, of a type with blocks */
-    PLACEMENT_BLOCK_LOOK = 64,  /* spawns between two counts of a type's actors */
+    PLACEMENT_BLOCK_MOST = 256,     /* siblings in a row in one queue */
+    PLACEMENT_BLOCK_LEAST = 16,     /* of a type in each queue, before it is dealt in blocks */
+    PLACEMENT_BLOCKS_OF_QUEUE = 2,  /* that a queue has at least */
+    PLACEMENT_BLOCKS_OF_WORKER = 8, /* ... and a worker */
+    PLACEMENT_BLOCK_LOOK = 64,      /* spawns between two counts of a type's actors */
 };
 
 /* Round robin over the workers first, then over the queues of each. */
@@ -84,9 +86,14 @@ static uint32_t placement_choose_each(struct worker *w)
 /* How many siblings in a row share a queue, as many as there are by now. */
 static uint32_t placement_block(struct engine *e, uint32_t type)
 {
-    uint64_t queues = (uint64_t)engine_workers(e) * e->segment.queues_per_worker,
-             block = live_of_type(e, type) / (PLACEMENT_BLOCK_SHARE * queues);
-    return block < 1 ? 1 : block < PLACEMENT_BLOCK_MOST ? (uint32_t)block : PLACEMENT_BLOCK_MOST;
+    uint32_t n = engine_workers(e);
+    uint64_t live = live_of_type(e, type), of_queue = live / (n * e->segment.queues_per_worker),
+             block = of_queue / PLACEMENT_BLOCKS_OF_QUEUE,
+             most = live / n / PLACEMENT_BLOCKS_OF_WORKER;
+    if (of_queue < PLACEMENT_BLOCK_LEAST)
+        return 1;
+    block = block < most ? block : most;
+    return block < PLACEMENT_BLOCK_MOST ? (uint32_t)block : PLACEMENT_BLOCK_MOST;
 }
 
 /* Another block begins. */

@@ -10,8 +10,9 @@
  * placement.M3  The queues of a worker that does not run belong to others, in turn, those of its
  *     memory node first.
  * placement.M4  SPREAD deals blocks: so many siblings in a row share a queue that, of their type's
- *     living actors, a block is at most an eighth of a queue's share, and never more than
- *     PLACEMENT_BLOCK_MOST (docs/engine/actors.md, Placement).
+ *     living actors, a block is at most a half of a queue's share and an eighth of a worker's, and
+ *     never more than PLACEMENT_BLOCK_MOST; those of a type that has fewer than
+ *     PLACEMENT_BLOCK_LEAST a queue are dealt one by one (docs/engine/actors.md, Placement).
  */
 #pragma once
 
