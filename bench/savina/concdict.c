@@ -11,12 +11,9 @@
  *
  * The dictionary is filled before the clock runs: its table is the head's.
  */
+#include "concdict.h"
 #include "java.h"
 #include "program.h"
-
-#include <stdlib.h>
-
-enum { CONCDICT_KEYS = INT32_MAX / 4096, CONCDICT_PLACES = 1 << 20 };
 
 ODEON_ARGUMENTS(concdict_args, {
     uint32_t e;
@@ -34,29 +31,6 @@ ODEON_INTERFACE(concdict_worker, concdict_work, concdict_result);
 ODEON_INTERFACE(concdict_dictionary, concdict_write, concdict_read, concdict_end);
 
 /* ---- the dictionary ---- */
-
-struct concdict_place {
-    int32_t key, value; /* a key of -1: it is free */
-};
-
-/* The place of a key, or the free one where it would be. */
-static struct concdict_place *concdict_find(struct concdict_place *table, int32_t key)
-{
-    uint32_t i = (uint32_t)key * 2654435761u >> 12;
-    while (table[i].key != key && table[i].key >= 0)
-        i = (i + 1) % CONCDICT_PLACES;
-    return &table[i];
-}
-
-static struct concdict_place *concdict_fill(void)
-{
-    struct concdict_place *table = malloc(CONCDICT_PLACES * sizeof(*table));
-    for (uint32_t i = 0; table != NULL && i < CONCDICT_PLACES; i++)
-        table[i].key = -1;
-    for (int32_t key = 0; table != NULL && key < CONCDICT_KEYS; key++)
-        *concdict_find(table, key) = (struct concdict_place){ .key = key, .value = key };
-    return table;
-}
 
 struct concdict_dictionary_args {
     struct concdict_place *table;
@@ -88,10 +62,7 @@ ODEON_RECEIVE(concdict_dictionary, concdict_read)
 
 ODEON_RECEIVE(concdict_dictionary, concdict_end)
 {
-    int64_t size = 0;
-    for (uint32_t i = 0; i < CONCDICT_PLACES; i++)
-        size += self->table[i].key >= 0;
-    program_report(ctx, .value = size);
+    program_report(ctx, .value = concdict_size(self->table));
     return ODEON_DELETE;
 }
 
@@ -122,12 +93,6 @@ ODEON_INIT(concdict_worker, struct concdict_worker_args)
     return 0;
 }
 
-static uint32_t concdict_key(struct java *java)
-{
-    int64_t drawn = java_int(java);
-    return (uint32_t)((drawn < 0 ? -drawn : drawn) % CONCDICT_KEYS);
-}
-
 static int concdict_go_on(struct concdict_worker_state *self, struct odeon_context *ctx)
 {
     if (++self->count > self->of.args.m) {
@@ -136,7 +101,7 @@ static int concdict_go_on(struct concdict_worker_state *self, struct odeon_conte
         return ODEON_DELETE;
     }
     bool write = java_below(&self->java, 100) < (int32_t)self->of.args.w;
-    int32_t key = (int32_t)concdict_key(&self->java);
+    int32_t key = concdict_key(java_int(&self->java));
     program_must(ctx, write ? odeon_send(ctx, self->of.dictionary, concdict_write, .key = key,
                                          .value = java_int(&self->java))
                             : odeon_send(ctx, self->of.dictionary, concdict_read, .key = key));

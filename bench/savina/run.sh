@@ -25,35 +25,19 @@ FROM=$PWD
 cd "$(dirname "$0")/../.." || exit 1
 SELF=savina/run.sh
 . bench/lib.sh
+. bench/savina/lines.sh
 
 CORES=(1 2) POLICIES=() COLUMN=3 RUNS=12 SAVE='' LIMIT_S=840
 ALL_POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longest-victim/keep
     longest-victim/visit fullest/keep fullest/visit locality/keep locality/visit share/keep
     share/visit)
 NAMES=() # of programs
-declare -A SIZES=() NS=() MS=() PEAK=() MESSAGES=()
+declare -A NS=() MS=() PEAK=() MESSAGES=()
 
 usage()
 {
     sed -n '3,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' bench/savina/run.sh
     exit "$1"
-}
-
-# sizes: all programs in ALL_NAMES, their parameters in SIZES.
-sizes()
-{
-    local name small default full word
-    ALL_NAMES=()
-    while IFS='|' read -r name small default full; do
-        case $name in '#'* | '') continue ;; esac
-        name=${name%% *}
-        ALL_NAMES+=("$name")
-        if [ "$COLUMN" = 2 ]; then SIZES[$name]=$small; else SIZES[$name]=$default; fi
-        [ "$COLUMN" = 4 ] || continue
-        for word in $full; do
-            SIZES[$name]=$(sed -E "s/(^| )${word%%=*}=[0-9]+/\1$word/" <<<"${SIZES[$name]}")
-        done
-    done <bench/savina/sizes
 }
 
 # run NAME CORES [POLICY[/MODE]]: one service, one program; its line.
@@ -132,7 +116,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-sizes
+sizes $COLUMN
 [ ${#NAMES[@]} -gt 0 ] || NAMES=("${ALL_NAMES[@]}")
 for name in "${NAMES[@]}"; do
     [ -n "${SIZES[$name]-}" ] || die "no program $name"

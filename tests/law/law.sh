@@ -194,7 +194,7 @@ check_licence()
         head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2\.0' ||
             echo "$file: none of its first three lines has the SPDX identifier"
     done < <(
-        grep -E -e '\.(c|h|cc|cpp|def|proto|pml|sh|awk|cmake|map|py|in|service)$' \
+        grep -E -e '\.(c|h|cc|cpp|hpp|def|proto|pml|sh|awk|cmake|map|py|in|service)$' \
             -e '(^|/)CMakeLists\.txt$|^\.ci/run$' "$WORK/files"
     ) >"$WORK/spdx"
     law "every source file names its licence" "$WORK/spdx"

@@ -44,7 +44,7 @@ check_tables()
 # "FILE LINE NAME static|extern LINES LEVELS" of each function: see functions.awk.
 list_functions()
 {
-    [ -e "$WORK/functions" ] || grep -E '\.(c|h|cpp)$' "$WORK/files" |
+    [ -e "$WORK/functions" ] || grep -E '\.([ch]|[ch]pp)$' "$WORK/files" |
         xargs -d '\n' awk -f "$HERE/functions.awk" >"$WORK/functions"
 }
 
@@ -108,7 +108,7 @@ check_format()
         echo "ok $COUNT - $text # SKIP clang-format is ${version:-missing}, not $FORMATTER"
         return
     fi
-    grep -E '\.(c|h|cpp)$' "$WORK/files" |
+    grep -E '\.([ch]|[ch]pp)$' "$WORK/files" |
         xargs -d '\n' -r -n 40 -P "$(nproc)" clang-format --dry-run -Werror \
             --ferror-limit=1 >"$WORK/formatter" 2>&1
     sed -nE 's/^([^ :]+):([0-9]+):[0-9]+: (error|warning): (.*)/\1\t\1:\2: \4/p' \

@@ -21,9 +21,9 @@ PACKAGES_TEST=(libcmocka-dev g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clan
     dpkg-dev file tmux)
 
 # What only ./test.sh --all uses: a cross compiler and an emulator for AArch64; a scraper, and
-# a browser.
+# a browser; the actor framework that the Savina suite stands beside (0.17, of Debian 12).
 # shellcheck disable=SC2034
-PACKAGES_ALL=(gcc-aarch64-linux-gnu qemu-user prometheus chromium)
+PACKAGES_ALL=(gcc-aarch64-linux-gnu qemu-user prometheus chromium libcaf-dev)
 
 # packages_has NAME: it is installed.
 packages_has()
