@@ -6,18 +6,25 @@
 declare -A SIZES=()
 
 # sizes COLUMN: all programs in ALL_NAMES, their parameters in SIZES. COLUMN: 2 for tests, 3 the
-# default, 4 the definitions'.
+# default, 4 the definitions'; each says what is other than in the one before.
 sizes()
 {
-    local column=$1 name small default full word
+    local column=$1 name='' first small default full word words
     ALL_NAMES=()
-    while IFS='|' read -r name small default full; do
-        case $name in '#'* | '') continue ;; esac
-        name=${name%% *}
-        ALL_NAMES+=("$name")
-        if [ "$column" = 2 ]; then SIZES[$name]=$small; else SIZES[$name]=$default; fi
-        [ "$column" = 4 ] || continue
-        for word in $full; do
+    while IFS='|' read -r first small default full; do
+        words=''
+        case $first in
+        '#'* | '') continue ;;
+        ' '*) ;; # the row before goes on
+        *)
+            name=${first%% *}
+            ALL_NAMES+=("$name")
+            SIZES[$name]=$small
+            ;;
+        esac
+        [ "$column" -lt 3 ] || words=$default
+        [ "$column" -lt 4 ] || words+=" $full"
+        for word in $words; do
             SIZES[$name]=$(sed -E "s/(^| )${word%%=*}=[0-9]+/\1$word/" <<<"${SIZES[$name]}")
         done
     done <bench/savina/sizes

@@ -102,6 +102,9 @@ ODEON_DECLARE_TYPE(bitonicsort_label);
 ODEON_DECLARE_TYPE(bitonicsort_splitter);
 ODEON_DECLARE_TYPE(bitonicsort_joiner);
 ODEON_DECLARE_TYPE(bitonicsort_compare);
+ODEON_DECLARE_TYPE(savina_matrixsearch);
+ODEON_DECLARE_TYPE(matrixsearch_seeker);
+ODEON_DECLARE_TYPE(matrixsearch_controller);
 
 ODEON_PLUGIN(
     "savina", "1.0.0", ODEON_TYPE(savina_pingpong), ODEON_TYPE(pingpong_pong),
@@ -137,4 +140,5 @@ ODEON_PLUGIN(
     ODEON_TYPE(fib_actor), ODEON_TYPE(savina_bitonicsort), ODEON_TYPE(bitonicsort_part),
     ODEON_TYPE(bitonicsort_source), ODEON_TYPE(bitonicsort_validator),
     ODEON_TYPE(bitonicsort_label), ODEON_TYPE(bitonicsort_splitter), ODEON_TYPE(bitonicsort_joiner),
-    ODEON_TYPE(bitonicsort_compare));
+    ODEON_TYPE(bitonicsort_compare), ODEON_TYPE(savina_matrixsearch),
+    ODEON_TYPE(matrixsearch_seeker), ODEON_TYPE(matrixsearch_controller));

@@ -4,7 +4,8 @@
 # timed.
 #
 #   bench/savina/run.sh [NAME...] [--cores 1,2,...] [--policies POLICY,...|all] [--full | --small]
-#                       [--runs K] [--cpus A,B,...] [--save FILE] [--build DIR]
+#                       [--runs K] [--set FIELD=VALUE,...] [--cpus A,B,...] [--save FILE]
+#                       [--build DIR]
 #
 #   NAME        these programs alone: see bench/savina/sizes, which also has their sizes
 #   --cores     numbers of workers (default: 1,2)
@@ -12,6 +13,7 @@
 #   --full      the sizes of the definitions, also where they take long
 #   --small     sizes that show that it works
 #   --runs      iterations of each program (default: 12, as the suite has it)
+#   --set       fields that are other than in sizes, of the programs that have them
 #   --cpus      the CPUs of the workers, in this order (default: the first that may be used)
 #   --save      the lines go into FILE, too
 #   --build     where the programs are (default: build/release, which is built when it is not there)
@@ -27,7 +29,7 @@ SELF=savina/run.sh
 . bench/lib.sh
 . bench/savina/lines.sh
 
-CORES=(1 2) POLICIES=() COLUMN=3 RUNS=12 SAVE='' LIMIT_S=840
+CORES=(1 2) POLICIES=() COLUMN=3 RUNS=12 SAVE='' LIMIT_S=840 SET=()
 ALL_POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longest-victim/keep
     longest-victim/visit fullest/keep fullest/visit locality/keep locality/visit share/keep
     share/visit)
@@ -38,6 +40,19 @@ usage()
 {
     sed -n '3,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' bench/savina/run.sh
     exit "$1"
+}
+
+# set_field FIELD=VALUE: in the sizes of all of NAMES that have it.
+set_field()
+{
+    local field=${1%%=*} value=${1#*=} name has=''
+    case $field-$value in *[!a-z0-9-]* | -* | *-) die "not a field and a number: $1" ;; esac
+    for name in "${NAMES[@]}"; do
+        [[ " ${SIZES[$name]} " = *" $field="* ]] || continue
+        SIZES[$name]=$(sed -E "s/(^| )$field=[^ ]*/\1$field=$value/" <<<"${SIZES[$name]}")
+        has=1
+    done
+    [ -n "$has" ] || die "no program has a field $field"
 }
 
 # run NAME CORES [POLICY[/MODE]]: one service, one program; its line.
@@ -92,7 +107,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --full) COLUMN=4 LIMIT_S=7200 PATIENCE_S=3000 ;;
     --small) COLUMN=2 ;;
-    --cores | --policies | --runs | --cpus | --save | --build)
+    --cores | --policies | --runs | --set | --cpus | --save | --build)
         [ $# -gt 1 ] || usage 2 >&2
         case $1 in
         --cores) IFS=, read -ra CORES <<<"$2" ;;
@@ -101,6 +116,7 @@ while [ $# -gt 0 ]; do
             [ "$2" != all ] || POLICIES=("${ALL_POLICIES[@]}")
             ;;
         --runs) RUNS=$2 ;;
+        --set) IFS=, read -ra SET <<<"$2" ;;
         --cpus) CPUS=$2 ;;
         --save) SAVE=$2 ;;
         --build) BUILD=$(realpath -m "$2") ;;
@@ -120,6 +136,9 @@ sizes $COLUMN
 [ ${#NAMES[@]} -gt 0 ] || NAMES=("${ALL_NAMES[@]}")
 for name in "${NAMES[@]}"; do
     [ -n "${SIZES[$name]-}" ] || die "no program $name"
+done
+for word in ${SET[@]+"${SET[@]}"}; do
+    set_field "$word"
 done
 for policy in "${POLICIES[@]}"; do
     [[ " ${ALL_POLICIES[*]} " = *" $policy "* ]] || die "no policy $policy"

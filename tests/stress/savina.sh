@@ -3,7 +3,8 @@
 # savina.sh BUILD [--policies]: every program of bench/savina comes to its end at a small size, with
 # the result of its definition, and leaves no actor behind, with one and two workers; with
 # --policies instead by every policy and mode. Sizes that cannot be are refused, and the field is
-# named. The times mean nothing here. Needs two CPUs; 77: there is one.
+# named. Matrix search is run with all placements that its script has. The times mean nothing here.
+# Needs two CPUs; 77: there is one.
 # shellcheck source=tests/stress/bench_lines.sh
 . "$(dirname "$0")/bench_lines.sh"
 . bench/lib.sh
@@ -65,6 +66,29 @@ lines_are_right 1 2
 cmp -s "$WORK/out" "$WORK/saved"
 tap $? "what was saved is what was printed"
 [ $FAILED = 0 ] || cat "$WORK/out"
+for way in '' --block; do
+    # shellcheck disable=SC2086 # a word or none
+    bench/matrix_search/run.sh --small --runs 1 --cores 2 --build "$BUILD" $way >"$WORK/placed" \
+        2>"$WORK/err"
+    tap $? "matrix_search/run.sh $way"
+    cat "$WORK/err"
+    job=${way#--}
+    for place in each/each follow/each follow/follow follow/node node/node follow/pinned \
+        pinned/pinned; do
+        line="^bench=savina_matrixsearch .* check=ok .* place=$place job=${job:-one}$"
+        [ "$(grep -cE "$line" "$WORK/placed")" = 1 ]
+        tap $? "matrix_search/run.sh $way: $place"
+    done
+done
+for wrong in '--places each' '--places each/there' '--save x' '--set hub=9' '--set nothing=1' \
+    '--set hub='; do
+    # shellcheck disable=SC2086 # words
+    ! bench/matrix_search/run.sh --small --runs 1 --cores 1 --build "$BUILD" $wrong \
+        >"$WORK/placed" 2>"$WORK/err"
+    tap $? "matrix_search/run.sh refuses $wrong"
+    ! grep -q check=ok "$WORK/placed"
+    tap $? "... and runs nothing"
+done
 for wrong in '--nonsense' 'nonsense' '--cores 0' '--cores 4096' '--policies most' '--runs'; do
     # shellcheck disable=SC2086 # words
     ! bench/savina/run.sh --small --build "$BUILD" $wrong >/dev/null 2>"$WORK/err"
@@ -113,6 +137,10 @@ refused 1 'check="n: is no power of two"' bitonicsort n=63
 refused 1 'check="n: 1 is not from 2 to 8192"' bitonicsort n=1
 refused 1 'check="b: does not divide n"' apsp n=25 b=6
 refused 1 'check="nodes: 5 is not from 6 to ' uct nodes=5 avg=1 stdev=1 b=5 urgent=1
+refused 1 'check="w: is longer than a column"' matrixsearch c=1 s=1 m=2 n=1 w=3 l=2 job=1 hub=1 \
+    seek=1 nodes=1
+refused 1 'check="m: the matrices would take more than 16 GiB"' matrixsearch c=1 s=100 m=20000 n=1 \
+    w=3 l=2 job=1 hub=1 seek=1 nodes=1
 refused 1 'check="r: 4 is not from 6 to 101"' trapezoid n=1 w=1 l=5 r=4
 refused 2 "there is no field 'size'" pingpong size=1
 refused 2 'no such program: nonsense' nonsense
