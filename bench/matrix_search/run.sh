@@ -47,8 +47,11 @@ while [ $# -gt 0 ]; do
     esac
     [ $# = 0 ] || shift
 done
-NODES=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' 2>/dev/null | wc -l)
-[ "$NODES" -gt 0 ] || NODES=1
+# shellcheck source=bench/savina/lines.sh
+. "$HERE/../savina/lines.sh"
+NODES=$(say_nodes)
+NODES=${NODES#nodes=}
+echo "nodes=$NODES"
 [ "$NODES" -gt 1 ] ||
     echo "note: this machine has one memory node: all data is equally far from all workers"
 for place in ${PLACES[@]+"${PLACES[@]}"}; do

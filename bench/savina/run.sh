@@ -160,6 +160,7 @@ choose_cpus "$(printf '%s\n' 2 "${CORES[@]}" | sort -n | tail -n 1)"
     die "${CORES[-1]} workers want as many CPUs: there are $CPUS"
 SECONDS=0
 say_load before
+say_nodes
 for name in "${NAMES[@]}"; do
     for cores in "${CORES[@]}"; do
         for policy in "${POLICIES[@]-}"; do

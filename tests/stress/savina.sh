@@ -43,6 +43,22 @@ lines_are_right()
     done < <(grep -oE '^[a-z]+' bench/savina/sizes)
 }
 
+# drawn NAME MARKS FILE...: plot.sh makes that figure of FILEs, with so many marks, and says that
+# the machine has one memory node if it has.
+drawn()
+{
+    local figure=$WORK/figures/$1.svg marks=$2 note=0
+    shift 2
+    bench/savina/plot.sh "$WORK/figures" "$@" >"$WORK/plotted" 2>&1 &&
+        grep -qxF "$figure" "$WORK/plotted" && [ "$(tail -n 1 "$figure")" = '</svg>' ]
+    tap $? "plot.sh: $(basename "$figure")"
+    [ "$(grep -c '<title>' "$figure")" = "$marks" ]
+    tap $? "... with $marks marks"
+    ! grep -qx 'nodes=1' "$@" || note=1
+    [ "$(grep -c 'one memory node' "$figure")" = $note ]
+    tap $? "... and says what nodes there are"
+}
+
 if [ "${2-}" = --policies ]; then
     bench/savina/run.sh --small --runs 1 --cores 2 --policies all --build "$BUILD" \
         >"$WORK/out" 2>"$WORK/err"
@@ -52,6 +68,12 @@ if [ "${2-}" = --policies ]; then
     [ "$(wc -l <"$WORK/policies")" = 13 ]
     tap $? "thirteen policies and modes"
     lines_are_right 2
+    # Each program has a mark for each policy, and the legend one.
+    marks=$((13 * ($(grep -cE '^[a-z]+' bench/savina/sizes) + 1)))
+    drawn makespan_2 $marks "$WORK/out"
+    drawn ratio_2 $marks "$WORK/out"
+    sed 's/^nodes=1$/nodes=2/' "$WORK/out" >"$WORK/more_nodes"
+    drawn makespan_2 $marks "$WORK/more_nodes"
     [ $FAILED = 0 ] || cat "$WORK/out"
     echo "1..$COUNT"
     exit $FAILED
@@ -79,6 +101,16 @@ for way in '' --block; do
         [ "$(grep -cE "$line" "$WORK/placed")" = 1 ]
         tap $? "matrix_search/run.sh $way: $place"
     done
+done
+drawn place_2 8 "$WORK/placed" # one for each placement, and the legend
+drawn makespan_1 $(($(grep -cE '^[a-z]+' bench/savina/sizes) + 1)) "$WORK/out"
+! bench/savina/plot.sh "$WORK/none" "$WORK/policies" >"$WORK/plotted" 2>&1
+tap $? "plot.sh fails where there is nothing to draw"
+for wrong in '' "$WORK/figures" "$WORK/figures $WORK/nothing" '--nonsense x'; do
+    # shellcheck disable=SC2086 # words
+    bench/savina/plot.sh $wrong >"$WORK/plotted" 2>&1
+    [ $? = 2 ] && [ -s "$WORK/plotted" ]
+    tap $? "plot.sh refuses '$wrong'"
 done
 for wrong in '--places each' '--places each/there' '--save x' '--set hub=9' '--set nothing=1' \
     '--set hub='; do
