@@ -256,7 +256,7 @@ static void matrixsearch_accept(struct savina_matrixsearch_state *self)
     program_range(program, "seek", args->seek, 1, 4);
     program_range(program, "nodes", args->nodes, 1, 64);
     if (args->w > args->m)
-        program_refuse(program, "w: is longer than a column");
+        program_refuse(program, "w: is more than m");
     else if ((uint64_t)args->c * args->s * args->m * args->m > MATRIXSEARCH_BYTES_MAX)
         program_refuse(program, "m: the matrices would take more than 16 GiB");
 }

@@ -146,17 +146,51 @@ refused()
     [ $status = 0 ] || cat "$WORK/said"
 }
 
-# Each field in turn at 0, and far beyond what it may be; the others as they are for tests.
+# run_or_named NAME FIELD WORD...: it comes to its end with the right result, or is refused with
+# words that name FIELD.
+run_or_named()
+{
+    local name=$1 field=$2
+    shift 2
+    "$BUILD/bench/odeon-savina" --socket "$(socket one)" --runs 1 "$name" "$@" >"$WORK/said" 2>&1
+    grep -qE " check=(ok|\"[a-z]+: .*\")$" "$WORK/said" &&
+        grep -qE " check=(ok$|\"(.*[^a-z])?${field}[^a-z])" "$WORK/said"
+    status=$?
+    tap $status "$name $*: right, or refused with the field's name"
+    [ $status = 0 ] || cat "$WORK/said"
+}
+
+# limits NAME WORD...: what the refusal of a size below its limits says of them, in LEAST and MOST.
+limits()
+{
+    local name=$1 text
+    shift
+    text=$("$BUILD/bench/odeon-savina" --socket "$(socket one)" --runs 1 "$name" "$@" 2>/dev/null)
+    LEAST='' MOST=''
+    [[ $text =~ \ is\ not\ from\ ([0-9]+)\ to\ ([0-9]+)\"$ ]] || return
+    LEAST=${BASH_REMATCH[1]} MOST=${BASH_REMATCH[2]}
+}
+
+# Each field in turn at 0, one below and one beyond what it may be, and far beyond; at the least
+# that it may be, at 1, and odd; the others as they are for tests.
 while IFS='|' read -r name small rest; do
     case $name in '#'* | '') continue ;; esac
     read -ra words <<<"$small"
     name=${name%% *}
     for ((i = 0; i < ${#words[@]}; i++)); do
         field=${words[i]%%=*}
-        for value in 0 4000000001; do
-            changed=("${words[@]}")
+        changed=("${words[@]}")
+        changed[i]=$field=0
+        limits "$name" "${changed[@]}"
+        [ -n "$LEAST" ]
+        tap $? "$name $field=0: the limits are named, $LEAST and $MOST"
+        for value in 0 4000000001 $((LEAST - 1)) $((MOST + 1)); do
             changed[i]=$field=$value
             refused 1 "check=\"$field: " "$name" "${changed[@]}"
+        done
+        for value in "$LEAST" 1 $((${words[i]#*=} + 1 | 1)); do
+            changed[i]=$field=$value
+            run_or_named "$name" "$field" "${changed[@]}"
         done
     done
 done <bench/savina/sizes
@@ -169,7 +203,7 @@ refused 1 'check="n: is no power of two"' bitonicsort n=63
 refused 1 'check="n: 1 is not from 2 to 8192"' bitonicsort n=1
 refused 1 'check="b: does not divide n"' apsp n=25 b=6
 refused 1 'check="nodes: 5 is not from 6 to ' uct nodes=5 avg=1 stdev=1 b=5 urgent=1
-refused 1 'check="w: is longer than a column"' matrixsearch c=1 s=1 m=2 n=1 w=3 l=2 job=1 hub=1 \
+refused 1 'check="w: is more than m"' matrixsearch c=1 s=1 m=2 n=1 w=3 l=2 job=1 hub=1 \
     seek=1 nodes=1
 refused 1 'check="m: the matrices would take more than 16 GiB"' matrixsearch c=1 s=100 m=20000 n=1 \
     w=3 l=2 job=1 hub=1 seek=1 nodes=1
