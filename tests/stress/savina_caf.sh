@@ -84,6 +84,16 @@ for cores in 1 2; do
     [ "$(grep -cE "$line" "$WORK/out")" = 1 ]
     tap $? "compare.sh: the mean, $cores worker(s)"
 done
+bench/savina/plot.sh "$WORK/figures" "$WORK/out" >"$WORK/plotted" 2>&1
+tap $? "plot.sh"
+for cores in 1 2; do
+    figure=$WORK/figures/caf_$cores.svg
+    mean=$(grep -oE "^bench=savina_compare_mean cores=$cores .*" "$WORK/out" |
+        grep -oE "geometric_mean=$REAL")
+    [ "$(grep -c '<rect .*height="12"' "$figure")" = 12 ] &&
+        grep -qF "geometric mean: ${mean#*=}<" "$figure" && [ "$(tail -n 1 "$figure")" = '</svg>' ]
+    tap $? "plot.sh: caf_$cores.svg has a bar for each program, and the mean"
+done
 cmp -s "$WORK/out" "$WORK/saved"
 tap $? "what was saved is what was printed"
 for wrong in '--nonsense' 'nonsense' '--cores 0' '--cores 4096' '--rounds x' '--runs'; do
