@@ -44,7 +44,7 @@ enum envelope_flags {
 /* Optional words between header and payload (envelope.E4). */
 enum envelope_prefix {
     PREFIX_CORRELATION = 1 << 0, /* an id that a reply repeats */
-    PREFIX_TRACE = 1 << 1,       /* a trace's id */
+    PREFIX_TRACE = 1 << 1,       /* a trace's id, which what this message causes has as well */
     PREFIX_ACCEPTED = 1 << 2,    /* stamp of its acceptance, and hops since */
     PREFIX_KIND = 1 << 3,        /* what the service says of it: timer, DOWN, no answer, group */
     PREFIX_AFTER = 1 << 4,       /* in a port's ring alone: when it is to be sent */
@@ -136,8 +136,24 @@ static inline uint64_t envelope_correlation(const struct envelope *e)
     return word ? *word : 0;
 }
 
-/* The word of PREFIX_ACCEPTED: {stamp : 56, hops : 8}. A stamp of 0: nobody took one. Hops: so
- * often has a receiver passed it on. */
+/* ... of the trace's id, 0 if it has none. */
+static inline uint64_t envelope_trace(const struct envelope *e)
+{
+    const uint64_t *word = envelope_word(e, PREFIX_TRACE);
+    return word ? *word : 0;
+}
+
+/* The word of PREFIX_ACCEPTED: {stamp : 56, hops : 8}. The stamp: nanoseconds of CLOCK_MONOTONIC,
+ * when it was sent; 0: nobody took one. Hops: so often has a receiver passed it on. */
+static inline uint64_t envelope_accepted(uint64_t now_ns, unsigned hops)
+{
+    return now_ns << 8 | hops;
+}
+static inline uint64_t envelope_sent_ns(const struct envelope *e)
+{
+    const uint64_t *word = envelope_word(e, PREFIX_ACCEPTED);
+    return word ? *word >> 8 : 0;
+}
 static inline unsigned envelope_hops(const struct envelope *e)
 {
     const uint64_t *word = envelope_word(e, PREFIX_ACCEPTED);

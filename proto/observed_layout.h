@@ -93,17 +93,32 @@ struct observed_window {
     struct observed_flow flows[OBSERVED_FLOWS];
 };
 
-/* What one message came to: of each sample, and of each that was timed by itself. */
+/* What one message came to: of each sample, of each that was timed by itself, and of each with a
+ * trace's id. */
 struct observed_record {
     _Atomic uint64_t began_ns; /* CLOCK_MONOTONIC */
     _Atomic uint64_t to, from;
     _Atomic uint64_t run_ns, wait_ns; /* waiting OBSERVED_UNKNOWN: it was no sample */
-    _Atomic uint64_t weight;          /* so many messages it stands for; 0: timed by itself */
+    _Atomic uint64_t weight;          /* observed_weight() */
     _Atomic uint64_t what;            /* observed_what() */
-    uint64_t reserved;
+    _Atomic uint64_t id;              /* its trace's; 0: none */
 };
 enum { OBSERVED_RECORDS = 2048 };
 #define OBSERVED_UNKNOWN UINT64_MAX
+
+/* So many messages it stands for, 0: timed by itself; so often it has been passed on. */
+static inline uint64_t observed_weight(uint32_t messages, uint64_t hops)
+{
+    return messages | hops << 40;
+}
+static inline uint64_t observed_weight_messages(uint64_t weight)
+{
+    return weight & UINT32_MAX;
+}
+static inline uint64_t observed_weight_hops(uint64_t weight)
+{
+    return weight >> 40 & 0xff;
+}
 
 /* The receiver's type, the sender as in a flow, the message's type, and how many were sent by it,
  * at most 65,535. */

@@ -48,6 +48,8 @@ enum option {
     OPTION_SLOWER,
     OPTION_PAST,
     OPTION_PERFETTO,
+    OPTION_ID,
+    OPTION_TRACE,
     OPTION_N,
 };
 

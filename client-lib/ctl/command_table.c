@@ -65,6 +65,10 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_PAST] = { "past", NULL, "Show those that are kept of before, and end", NULL, false },
     [OPTION_PERFETTO] = { "perfetto", "FILE", "Write them into a file that ui.perfetto.dev shows",
                           "@file", false },
+    [OPTION_ID] = { "id", "N", "Show what the messages with this trace's id have caused, and end",
+                    NULL, false },
+    [OPTION_TRACE] = { "trace", "N", "Give it this trace's id, from 1 on: see odeonctl trace --id",
+                       NULL, false },
 };
 
 const struct command command_table[] = {
@@ -98,13 +102,15 @@ const struct command command_table[] = {
       .arguments = "[REF|NAME]",
       .words_max = 1,
       .options = OPTION_BIT(OPTION_TYPE) | OPTION_BIT(OPTION_SLOWER) | OPTION_BIT(OPTION_PAST) |
-                 OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_PERFETTO),
+                 OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_PERFETTO) | OPTION_BIT(OPTION_ID),
       .doc = "Show messages one by one, as they are run",
       .details = "Who sent what to whom, how long it waited and ran, and how many it sent; of one "
                  "actor, to it\n"
                  "and from it.  Shows each message of slow behaviours, and samples of quick ones: "
                  "all, below some\n"
-                 "2,000 a second and worker.  With --json, a document a line.",
+                 "2,000 a second and worker.  With --json, a document a line.\n"
+                 "With --id, what is kept of a trace (odeonctl actor send --trace N): each message "
+                 "below its cause.",
       .choices = "@actors",
       .run = ctl_trace },
     { .noun = "doctor",
@@ -241,6 +247,7 @@ const struct command command_table[] = {
       .arguments = "REF|NAME MESSAGE [FIELD=VALUE...]",
       .words_min = 2,
       .words_max = COMMAND_WORDS_ANY,
+      .options = OPTION_BIT(OPTION_TRACE),
       .doc = "Send a message to an actor",
       .details = "Fields that are not given are zero.  Integers are decimal or 0x hexadecimal, "
                  "arrays of numbers are\n"
@@ -252,7 +259,7 @@ const struct command command_table[] = {
       .arguments = "REF|NAME MESSAGE [FIELD=VALUE...]",
       .words_min = 2,
       .words_max = COMMAND_WORDS_ANY,
-      .options = OPTION_BIT(OPTION_TIMEOUT),
+      .options = OPTION_BIT(OPTION_TIMEOUT) | OPTION_BIT(OPTION_TRACE),
       .doc = "Send a message to an actor and print its answer",
       .details = "Fields are written as for actor send.  The answer is printed on one line: its "
                  "message, and its\n"

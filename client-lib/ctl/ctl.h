@@ -102,6 +102,11 @@ struct ctl_message {
 /* Connects. 0, or the exit code, after a message; then there is nothing to free. */
 int ctl_message_prepare(struct ctl *ctl, struct ctl_message *ret_message);
 void ctl_message_free(struct ctl_message *message);
+/* What --trace names (ctl_call.c); 0: it was not said. 0, or the exit code, after a message. */
+int ctl_trace_option_parse(struct ctl *ctl, uint64_t *ret_id);
+/* A port of this program's own, to "send" or to "call" from. 0, or the exit code, after a
+ * message. */
+int ctl_message_open_port(struct ctl *ctl, const char *to_do, struct odeon_port **ret_port);
 /* `why` the actor cannot be sent it, before the message's name; says what it accepts, with the
  * nearest first. Returns the exit code. */
 int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why);

@@ -202,13 +202,39 @@ static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message
     json_end_document(&json);
 }
 
-int ctl_actor_send(struct ctl *ctl)
+/* From a port of this program's own: what is in it is run, although it is closed at once. */
+static int actor_post(struct ctl *ctl, const struct ctl_message *m, uint64_t trace)
 {
-    struct ctl_message m;
-    int r, code = ctl_message_prepare(ctl, &m);
+    const struct odeon_post_options options = { .struct_size = sizeof(options), .trace = trace };
+    struct odeon_port *port = NULL;
+    int r, code = ctl_message_open_port(ctl, "send", &port);
 
     if (code)
         return code;
+    r = odeon_port_post_with(port, m->to, m->info->id, m->payload, m->size, &options);
+    if (r < 0)
+        code = actor_fail(ctl, r, "send to", ctl->words[0]);
+    else
+        actor_print_sent(ctl, m->to, ctl->words[1], m->size);
+    odeon_port_close(port);
+    return code;
+}
+
+int ctl_actor_send(struct ctl *ctl)
+{
+    struct ctl_message m;
+    uint64_t trace;
+    int r, code = ctl_trace_option_parse(ctl, &trace);
+
+    if (!code)
+        code = ctl_message_prepare(ctl, &m);
+    if (code)
+        return code;
+    if (trace) {
+        code = actor_post(ctl, &m, trace);
+        ctl_message_free(&m);
+        return code;
+    }
     r = odeon_actor_send(ctl->client, m.to, ctl->words[1], m.payload, m.size);
     if (r == -EOPNOTSUPP)
         code = ctl_message_refuse(ctl, m.to, "it does not accept");

@@ -99,18 +99,41 @@ static int call_end(struct ctl *ctl, const struct ctl_message *m, int outcome,
     }
 }
 
-static int call_through(struct ctl *ctl, const struct ctl_message *m, int64_t timeout_ns)
+int ctl_trace_option_parse(struct ctl *ctl, uint64_t *ret_id)
+{
+    const char *text = ctl->option[OPTION_TRACE];
+
+    *ret_id = 0;
+    if (text && (!ctl_number_parse(text, ret_id) || *ret_id == 0))
+        return ctl_fail(ctl, CTL_USAGE,
+                        "--trace: '%s' is not a number from 1 on. Choose one that no other trace "
+                        "has, like 4711",
+                        text);
+    return 0;
+}
+
+int ctl_message_open_port(struct ctl *ctl, const char *to_do, struct odeon_port **ret_port)
 {
     const struct odeon_port_options options = { .struct_size = sizeof(options),
                                                 .submission_bytes = CALL_SUBMISSION_BYTES,
                                                 .delivery_bytes = CALL_DELIVERY_BYTES };
+    int r = odeon_port_open(ctl->client, &options, ret_port);
+
+    return r < 0 ? ctl_refuse(ctl, r, "cannot open a port to %s from", to_do) : 0;
+}
+
+static int call_through(struct ctl *ctl, const struct ctl_message *m, int64_t timeout_ns,
+                        uint64_t trace)
+{
+    const struct odeon_post_options options = { .struct_size = sizeof(options), .trace = trace };
     struct odeon_delivery answer;
     struct odeon_port *port = NULL;
-    int code, r = odeon_port_open(ctl->client, &options, &port);
+    int r, code = ctl_message_open_port(ctl, "call", &port);
 
-    if (r < 0)
-        return ctl_refuse(ctl, r, "cannot open a port to call from");
-    r = odeon_port_call(port, m->to, m->info->id, m->payload, m->size, timeout_ns, &answer);
+    if (code)
+        return code;
+    r = odeon_port_call_with(port, m->to, m->info->id, m->payload, m->size, timeout_ns, &options,
+                             &answer);
     code = call_end(ctl, m, r, &answer);
     odeon_port_close(port);
     return code;
@@ -121,8 +144,11 @@ int ctl_actor_call(struct ctl *ctl)
     const char *timeout = ctl->option[OPTION_TIMEOUT];
     int64_t timeout_ns = CALL_TIMEOUT_NS;
     struct ctl_message m;
-    int code;
+    uint64_t trace;
+    int code = ctl_trace_option_parse(ctl, &trace);
 
+    if (code)
+        return code;
     if (timeout && !call_parse_timeout(timeout, &timeout_ns))
         return ctl_fail(ctl, CTL_USAGE,
                         "--timeout: '%s' is not a number of seconds from 0.001 to 86400. Write one "
@@ -131,7 +157,7 @@ int ctl_actor_call(struct ctl *ctl)
     code = ctl_message_prepare(ctl, &m);
     if (code)
         return code;
-    code = call_through(ctl, &m, timeout_ns);
+    code = call_through(ctl, &m, timeout_ns, trace);
     ctl_message_free(&m);
     return code;
 }

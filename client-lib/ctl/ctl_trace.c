@@ -8,6 +8,7 @@
 #include <odeon/observe.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct trace {
     const char *type; /* NULL: all */
     odeon_ref actor;  /* ODEON_NOBODY: all */
     uint64_t slower;  /* ns */
+    uint64_t id;      /* of their trace; 0: all */
     uint64_t left;    /* messages until the end */
     struct trace_file file;
     bool has_file;
@@ -58,7 +60,8 @@ static bool trace_parse_time(const char *text, uint64_t *ret_ns)
 static int trace_parse(struct trace *trace)
 {
     struct ctl *ctl = trace->ctl;
-    const char *slower = ctl->option[OPTION_SLOWER], *count = ctl->option[OPTION_COUNT];
+    const char *slower = ctl->option[OPTION_SLOWER], *count = ctl->option[OPTION_COUNT],
+               *id = ctl->option[OPTION_ID];
 
     trace->type = ctl->option[OPTION_TYPE];
     trace->left = UINT64_MAX;
@@ -67,6 +70,11 @@ static int trace_parse(struct trace *trace)
                         "--slower-than: '%s' is no time. Write a number with its unit: 250us, "
                         "1.5ms, 2s",
                         slower);
+    if (id && (!ctl_number_parse(id, &trace->id) || trace->id == 0))
+        return ctl_fail(ctl, CTL_USAGE,
+                        "--id: '%s' is not a number from 1 on. Name the id that a message was sent "
+                        "with: odeonctl actor send --trace N",
+                        id);
     if (count && (!ctl_number_parse(count, &trace->left) || trace->left == 0))
         return ctl_fail(ctl, CTL_USAGE, "--count: '%s' is not a number of messages", count);
     return 0;
@@ -74,6 +82,8 @@ static int trace_parse(struct trace *trace)
 
 static bool trace_wants(const struct trace *trace, const struct odeon_traced *m)
 {
+    if (trace->id && m->trace != trace->id)
+        return false;
     if (trace->type && strcmp(m->type, trace->type) != 0)
         return false;
     if (trace->actor != ODEON_NOBODY && m->to != trace->actor && m->from != trace->actor)
@@ -146,9 +156,9 @@ static void trace_show(struct trace *trace, const struct odeon_traced *m)
     if (trace->has_file)
         trace_file_add(&trace->file, m, message);
     else if (trace->ctl->json)
-        trace_print_json(trace->ctl, m, message);
+        trace_print_json(trace->ctl, m, message, 0);
     else
-        trace_print_line(trace->ctl, m, message);
+        trace_print_line(trace->ctl, m, message, 0);
     trace->left--;
 }
 
@@ -164,6 +174,29 @@ static size_t trace_last(const struct trace *trace, const struct odeon_list *lis
     return at;
 }
 
+/* Of a trace: those that are wanted, the last ones, each below its cause. */
+static int trace_show_tree(struct trace *trace, const struct odeon_list *list)
+{
+    const struct odeon_traced *rows = list->rows;
+    struct odeon_traced *wanted = calloc(list->n + 1, sizeof(*wanted));
+    size_t n = 0;
+
+    if (!wanted)
+        return ctl_fail(trace->ctl, CTL_REFUSED,
+                        "cannot show the trace: no memory. Free memory and try again");
+    for (size_t i = trace_last(trace, list); i < list->n; i++)
+        if (trace_wants(trace, &rows[i]))
+            wanted[n++] = rows[i];
+    trace_print_tree(trace->ctl, wanted, n, trace->names);
+    free(wanted);
+    return n > 0 ? 0
+                 : ctl_fail(trace->ctl, CTL_REFUSED,
+                            "no message of trace %" PRIu64
+                            " is kept: none has had this id, or a worker has run 2,047 others "
+                            "since. Send one with odeonctl actor send --trace %" PRIu64,
+                            trace->id, trace->id);
+}
+
 /* One look at the records: nothing of it is shown, or what is kept of before, or all. */
 enum trace_which { TRACE_NONE, TRACE_PAST, TRACE_ALL };
 
@@ -177,6 +210,11 @@ static int trace_look(struct trace *trace, enum trace_which which)
     if (r < 0)
         return ctl_refuse(trace->ctl, r, "cannot read what messages came to");
     rows = list->rows;
+    if (trace->id && !trace->has_file) {
+        r = trace_show_tree(trace, list);
+        odeon_list_free(list);
+        return r;
+    }
     for (size_t i = which == TRACE_PAST ? trace_last(trace, list) : 0;
          i < list->n && trace->left > 0 && which != TRACE_NONE; i++)
         if (trace_wants(trace, &rows[i]))
@@ -189,7 +227,7 @@ static int trace_look(struct trace *trace, enum trace_which which)
 
 static int trace_run(struct trace *trace)
 {
-    bool past = trace->ctl->option[OPTION_PAST] != NULL;
+    bool past = trace->ctl->option[OPTION_PAST] || trace->id;
     int code = trace_find_service(trace), passed = 0;
 
     if (!code)

@@ -145,8 +145,23 @@ static int call_wait_for_reply(struct odeon_port *port, uint64_t correlation, in
     }
 }
 
-static int call(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
-                const void *data, size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
+static int call_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                     size_t size, int64_t timeout_ns, int64_t deadline_ns, uint64_t correlation,
+                     const struct odeon_post_options *options)
+{
+    struct odeon_post_options o = *options;
+
+    if (o.trace == 0)
+        return port_post_until(port, to, type, POST_CORRELATED | (o.urgent ? POST_URGENT : 0u),
+                               correlation, data, size, deadline_ns);
+    o.correlation = correlation;
+    o.wait_ns = timeout_ns;
+    return post_with(port, to, type, data, size, &o);
+}
+
+static int call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
+                int64_t timeout_ns, const struct odeon_post_options *options,
+                struct odeon_delivery *ret_reply)
 {
     uint64_t correlation, dropped;
     int64_t deadline_ns;
@@ -166,8 +181,7 @@ static int call(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned h
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
     deadline_ns = deadline_after(timeout_ns);
     dropped = odeon_port_dropped(port);
-    result = port_post_until(port, to, type, POST_CORRELATED | how, correlation, data, size,
-                             deadline_ns);
+    result = call_post(port, to, type, data, size, timeout_ns, deadline_ns, correlation, options);
     if (result < 0)
         return result;
     result = call_wait_for_reply(port, correlation, deadline_ns, dropped, ret_reply);
@@ -179,7 +193,8 @@ static int call(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned h
 int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                     size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
-    return call(port, to, type, 0, data, size, timeout_ns, ret_reply);
+    return call(port, to, type, data, size, timeout_ns, &(const struct odeon_post_options){ 0 },
+                ret_reply);
 }
 
 int odeon_port_call_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
@@ -193,7 +208,7 @@ int odeon_port_call_with(struct odeon_port *port, odeon_ref to, uint32_t type, c
         return result;
     if (o.correlation || o.after_ns || o.wait_ns || o.within_ns)
         return error_set_literal(-EINVAL, "odeon_port_call_with: a call has its own id and its own "
-                                          "time, and is sent now: of the options only urgent can "
-                                          "be set");
-    return call(port, to, type, o.urgent ? POST_URGENT : 0u, data, size, timeout_ns, ret_reply);
+                                          "time, and is sent now: of the options only urgent and "
+                                          "trace can be set");
+    return call(port, to, type, data, size, timeout_ns, &o, ret_reply);
 }

@@ -384,7 +384,9 @@ static void observe_fill_traced(const struct odeon_observer *observer, struct od
     row->sends = (uint32_t)observed_what_sends(record->what);
     row->run_ns = record->run_ns;
     row->wait_ns = record->wait_ns;
-    row->stands_for = record->weight;
+    row->stands_for = observed_weight_messages(record->weight);
+    row->hops = (uint32_t)observed_weight_hops(record->weight);
+    row->trace = record->id;
 }
 
 static int observe_compare_traced(const void *a, const void *b)

@@ -10,7 +10,9 @@ enum port_how {
     POST_URGENT = ENVELOPE_URGENT,
     POST_REPLY = ENVELOPE_REPLY,
     POST_CORRELATED = PREFIX_CORRELATION << 8,
-    POST_AFTER = PREFIX_AFTER << 8, /* whoever reserves it fills the word in front of the message */
+    /* whoever reserves these fills the words in front of the message, in this order */
+    POST_TRACED = PREFIX_TRACE << 8,
+    POST_AFTER = PREFIX_AFTER << 8,
 };
 
 /* Room for a record of `size` bytes behind the header, correlation id included when the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Posts with options: what is urgent, correlated, has a deadline, waits for room or is sent later,
- * in one. Who posts. */
+/* Posts with options: what is urgent, correlated, traced, has a deadline, waits for room or is sent
+ * later, in one. Who posts. */
 #include "client-lib/src/post_with.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "client-lib/src/port_lock.h"
 #include "client-lib/src/post.h"
 
-enum { OPTIONS_LEAST = sizeof(struct odeon_post_options) }; /* of the first version */
+enum { OPTIONS_LEAST = offsetof(struct odeon_post_options, trace) };
 
 /* The word of PREFIX_AFTER. */
 static uint64_t post_with_word(uint64_t delay_ns)
@@ -69,6 +69,9 @@ static int post_with_check(const struct odeon_port *port, const struct odeon_pos
 {
     int result = o->after_ns ? post_with_check_after(port, o->after_ns) : 0;
 
+    if (result == 0 && o->trace && !(port->prefix & PREFIX_TRACE))
+        result = error_set_literal(-ENOSYS, "the service at which this port was opened takes no "
+                                            "trace's id: it is too old for that");
     if (result == 0 && o->within_ns != 0)
         result = post_with_check_within(o);
     return result;
@@ -87,6 +90,8 @@ static int post_with_reserve(struct odeon_port *port, odeon_ref to, uint32_t typ
         return result;
     if (o->within_ns) /* awaited.A3 */
         awaited_begin(port, id, to, type, o->correlation, o->within_ns);
+    if (o->trace)
+        ((uint64_t *)*ret_payload)[o->after_ns ? -2 : -1] = o->trace;
     if (o->after_ns) /* the last of the optional words */
         ((uint64_t *)*ret_payload)[-1] = post_with_word(o->after_ns);
     return 0;
@@ -95,7 +100,7 @@ static int post_with_reserve(struct odeon_port *port, odeon_ref to, uint32_t typ
 static unsigned post_with_how(const struct odeon_post_options *o)
 {
     return (o->urgent ? POST_URGENT : 0u) | (o->correlation ? POST_CORRELATED : 0u) |
-           (o->after_ns ? POST_AFTER : 0u);
+           (o->trace ? POST_TRACED : 0u) | (o->after_ns ? POST_AFTER : 0u);
 }
 
 /* Posts once. */
@@ -118,8 +123,8 @@ static int post_with_try(struct odeon_port *port, odeon_ref to, uint32_t type, c
     return result;
 }
 
-static int post_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                     size_t size, const struct odeon_post_options *o)
+int post_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
+              const struct odeon_post_options *o)
 {
     uint64_t bytes = envelope_size(size + envelope_prefix_bytes(post_with_how(o) >> 8));
     int64_t deadline_ns = 0;

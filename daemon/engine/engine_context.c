@@ -15,6 +15,7 @@
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/asks/link.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
@@ -226,15 +227,20 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     destination = segment_urgent_queue(&e->segment, destination);
     if (unlikely(w->place.newborn))
         place_newborn_settle(w);
-    uint64_t bytes = envelope_size(size);
+    unsigned prefix = tag_prefix(w);
+    uint64_t length = size + envelope_prefix_bytes(prefix), bytes = envelope_size(length);
     if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
         int r = compose_at_limit(w, to, type, destination, bytes);
         if (r <= 0)
             return r;
     }
-    uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
-    uint64_t *payload = envelope_payload_behind(
-        engine_context_send_begin(w, outbox_append(w, destination, bytes), to, meta), 0);
+    uint64_t meta = envelope_meta((uint16_t)type, length, behaviour & 0xff) | (uint64_t)prefix
+                                                                                  << 56;
+    struct envelope *out =
+        engine_context_send_begin(w, outbox_append(w, destination, bytes), to, meta);
+    if (unlikely(prefix))
+        tag_put(w, out, 0);
+    uint64_t *payload = envelope_payload_behind(out, prefix);
     if (size) {
         payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
         memcpy(payload, data, size);

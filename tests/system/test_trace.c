@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <odeon/codec.h>
 #include <odeon/observe.h>
 
 #include "tests/system/harness.h"
@@ -303,6 +304,144 @@ static void test_a_signal_ends_it_and_its_file(void **state)
     assert_true(json_is_valid(output));
 }
 
+/* ---- traces ---- */
+
+enum { TRACE = 4711, TRACE_SENT, TRACE_CALLED, TRACE_KILLED };
+static odeon_ref echo, second, first;
+static uint32_t number_type;
+
+/* A number goes through two relays to an echo, which sends it back. */
+static void make_chain(void)
+{
+    number_type = message_id(root, odeon_message_of(probe_number));
+    echo = spawn(root, "probe_echo", NULL, NULL, 0);
+    second = spawn(root, "probe_relay", NULL, &echo, sizeof(echo));
+    first = spawn(root, "probe_relay", "first", &second, sizeof(second));
+}
+
+static void send_number(odeon_ref to, uint64_t trace)
+{
+    const struct probe_number number = { .n = trace };
+
+    assert_int_equal(odeon_port_post_with(port, to, number_type, &number, sizeof(number),
+                                          ODEON_POST_OPTIONS(.wait_ns = -1, .trace = trace)),
+                     0);
+}
+
+static void receive_number(uint64_t n)
+{
+    struct odeon_delivery delivery;
+
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, PATIENCE_NS), 1);
+    assert_int_equal(delivery.type, number_type);
+    assert_int_equal(delivery.size, sizeof(struct probe_number));
+    assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
+    odeon_port_release(port);
+}
+
+/* How far a line's message is below the first cause: "17:12:13.404941 w0     ..." */
+static unsigned depth_of(const char *line)
+{
+    const char *worker = strstr(line, " w");
+    unsigned n = 0;
+
+    assert_non_null(worker);
+    for (worker += strcspn(worker + 1, " ") + 2; worker[n] == ' '; n++)
+        continue;
+    return n / 2;
+}
+
+/* So many messages, each the cause of the next one. */
+static bool is_chain(uint64_t trace, unsigned n)
+{
+    unsigned i = 0;
+
+    if (ctl(&service, output, sizeof(output), "trace --id %u", (unsigned)trace) != 0 ||
+        count_of(output, "\n") != n)
+        return false;
+    assert_int_equal(count_of(output, ": probe_number ran "), n);
+    for (char *rest = output, *line; (line = strsep(&rest, "\n")) && *line; i++)
+        assert_int_equal(depth_of(line), i);
+    return true;
+}
+
+/* Whatever else is run between, quick as it is. */
+static void test_a_trace_is_followed(void **state)
+{
+    (void)state;
+    make_chain();
+    for (unsigned i = 0; i < WORKS; i++) {
+        send_number(first, i == WORKS / 2 ? TRACE : 0);
+        receive_number(i == WORKS / 2 ? TRACE : 0);
+    }
+    assert_true(wait_until(is_chain(TRACE, 3)));
+    service_kill_executor(&service);
+    assert_true(is_chain(TRACE, 3));
+    assert_int_equal(ctl(&service, output, sizeof(output), "--json trace --id %u", (unsigned)TRACE),
+                     0);
+    for (char *rest = output, *line; (line = strsep(&rest, "\n")) && *line;) {
+        assert_true(json_is_valid(line));
+        assert_non_null(strstr(line, "\"trace\":4711"));
+    }
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace --id 1"), 1);
+    assert_non_null(strstr(output, "no message of trace 1 is kept"));
+}
+
+static void test_a_trace_from_the_command_line(void **state)
+{
+    char text[ODEON_REF_TEXT];
+
+    (void)state;
+    make_chain();
+    assert_int_equal(ctl(&service, output, sizeof(output),
+                         "actor send first probe_number n=5 --trace %u", (unsigned)TRACE_SENT),
+                     0);
+    assert_non_null(strstr(output, "sent probe_number"));
+    assert_true(wait_until(is_chain(TRACE_SENT, 3)));
+    odeon_ref_format(echo, text);
+    assert_int_equal(ctl(&service, output, sizeof(output),
+                         "actor call %s probe_number n=6 --trace %u", text, (unsigned)TRACE_CALLED),
+                     0);
+    assert_non_null(strstr(output, "n=6"));
+    assert_true(wait_until(is_chain(TRACE_CALLED, 1)));
+}
+
+/* What waits for a slow handler when the executor dies is run by the next one, and followed. */
+static void test_a_trace_goes_on_behind_a_crash(void **state)
+{
+    (void)state;
+    make_chain();
+    ledger_work(port, ledger, work_type, SLOW_NS);
+    send_number(ledger, TRACE_KILLED);
+    service_kill_executor(&service);
+    ledger_settle(port, ledger, ask_type);
+    assert_true(wait_until(is_chain(TRACE_KILLED, 1)));
+}
+
+static void test_arrows_lead_from_cause_to_effect(void **state)
+{
+    char path[128];
+    FILE *file;
+
+    (void)state;
+    make_chain();
+    send_number(first, 0);
+    receive_number(0);
+    send_number(first, TRACE);
+    receive_number(TRACE);
+    assert_true(wait_until(is_chain(TRACE, 3)));
+    snprintf(path, sizeof(path), "%s/trace.json", service.dir);
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace --past --perfetto %s", path), 0);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+    fclose(file);
+    assert_true(json_is_valid(output));
+    assert_int_equal(count_of(output, "\"ph\":\"s\""), 2);
+    assert_int_equal(count_of(output, "\"ph\":\"f\""), 2);
+    assert_int_equal(count_of(output, "\"name\":\"trace 4711\""), 4);
+}
+
 /* ---- who may ---- */
 
 static const struct user stranger = { .uid = 41001, .gid = 41001, .group = 41900 };
@@ -335,6 +474,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_follows_over_a_crash_until_it_has_enough, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_a_signal_ends_it_and_its_file, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_trace_is_followed, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_trace_from_the_command_line, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_trace_goes_on_behind_a_crash, begin, end),
+        cmocka_unit_test_setup_teardown(test_arrows_lead_from_cause_to_effect, begin, end),
         cmocka_unit_test_setup_teardown(test_the_role_is_needed, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,8 @@ endif()
 
 foreach(module doctor table messages sums)
     add_executable(test_ctl_${module} ${CMAKE_CURRENT_LIST_DIR}/test_ctl_${module}.c
-        ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c)
+        ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c
+        ${CMAKE_CURRENT_LIST_DIR}/fake_port.c)
     target_link_libraries(test_ctl_${module} PRIVATE odeon_options odeonctl_core odeon_static
         odeon_test_scratch PkgConfig::CMOCKA)
     add_test(NAME unit/ctl_${module} COMMAND test_ctl_${module})
@@ -21,10 +22,15 @@ foreach(module table draw requests threads)
 endforeach()
 
 target_sources(test_top_requests PRIVATE ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c
-    ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c)
+    ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c ${CMAKE_CURRENT_LIST_DIR}/fake_port.c)
+
+add_executable(test_trace_tree ${CMAKE_CURRENT_LIST_DIR}/test_trace_tree.c)
+target_link_libraries(test_trace_tree PRIVATE odeon_options odeonctl_core odeon_static
+    PkgConfig::CMOCKA)
+add_test(NAME unit/trace_tree COMMAND test_trace_tree)
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
 set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages unit/ctl_sums unit/ctl_manual
-    unit/top_table unit/top_draw unit/top_requests unit/top_threads
+    unit/top_table unit/top_draw unit/top_requests unit/top_threads unit/trace_tree
     PROPERTIES LABELS "unit;cpu-600")

@@ -102,6 +102,10 @@ int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
                                      .run_ns = 400000000,
                                      .wait_ns = UINT64_MAX };
     rows[2] = rows[1];
-    rows[2].type = "counter";
+    rows[2].type = rows[2].from_type = "counter";
+    rows[2].from = rows[0].to;
+    rows[2].began_ns++;
+    for (int i = 0; i < 3; i++)
+        rows[i].trace = fake.traced[i];
     return 0;
 }

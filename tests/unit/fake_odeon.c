@@ -391,22 +391,6 @@ uint64_t odeon_port_dropped(const struct odeon_port *port)
     return fake.dropped;
 }
 
-int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                    size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
-{
-    static struct odeon_refusal refusal;
-
-    (void)port, (void)type, (void)data, (void)size;
-    fake.call_timeout_ns = timeout_ns;
-    refusal = (struct odeon_refusal){ .to = to, .reason = ODEON_REASON_QUEUE_FULL };
-    *ret_reply = (struct odeon_delivery){
-        .from = to, .type = 40, .size = sizeof(fake.answer), .data = &fake.answer
-    };
-    if (fake.outcome == ODEON_CALL_REFUSED)
-        ret_reply->data = &refusal;
-    return fake.outcome;
-}
-
 int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
                      struct odeon_list **ret)
 {

@@ -63,6 +63,9 @@ struct fake {
     unsigned char payload[FAKE_PAYLOAD_MAX];
     size_t payload_size;
     int how;
+    uint64_t trace; /* of what was posted */
+    /* and of what has been run: ids of the three messages that there are */
+    uint64_t traced[3];
 };
 extern struct fake fake;
 

@@ -55,11 +55,13 @@ static void test_trace(void **state)
 {
     static const char *const bad[] = { "trace|--slower-than|5",  "trace|--slower-than|-1ms",
                                        "trace|--slower-than|ms", "trace|--slower-than|1m",
-                                       "trace|--count|0",        "trace|one|two" };
+                                       "trace|--count|0",        "trace|one|two",
+                                       "trace|--id|0",           "trace|--id|x" };
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(run(bad[i]), CTL_USAGE);
+    check_has(err, "--id: 'x' is not a number from 1 on");
     assert_int_equal(run("trace|--past"), CTL_DONE);
     assert_int_equal(count_of(out, "\n"), 3);
     check_has(out, ".123456 w1 port ");
@@ -73,7 +75,7 @@ static void test_trace(void **state)
     check_has(out, "\"wait_ns\":2500000,\"sends\":2,\"stands_for\":130}}");
     check_has(out, "\"wait_ns\":null");
     assert_int_equal(run("trace|--past|--count|1|--type|counter"), CTL_DONE); /* the last one */
-    check_has(out, "nobody -> counter");
+    check_has(out, " counter 1.404.4 -> counter ");
     assert_int_equal(run("trace|--count|4"), CTL_DONE); /* behind what was before */
     assert_int_equal(count_of(out, "\n"), 4);
     check_has(err, "7 were not read in time");
@@ -83,6 +85,41 @@ static void test_trace(void **state)
     fake_say("observe needs the role observe");
     assert_int_equal(run("trace"), CTL_REFUSED);
     check_has(err, "needs the role observe");
+}
+
+static void test_a_trace_by_its_id(void **state)
+{
+    (void)state;
+    assert_int_equal(run("trace|--id|77"), CTL_REFUSED);
+    check_has(err, "no message of trace 77 is kept");
+    fake.traced[0] = fake.traced[2] = 77;
+    fake.traced[1] = 78;
+    assert_int_equal(run("trace|--id|77"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 2);
+    check_has(out, ".123456 w1 port ");
+    check_has(out, " w0   "); /* what it has caused, below it */
+    assert_int_equal(run("trace|--id|77|--json"), CTL_DONE);
+    check_has(out, "\"stands_for\":130,\"trace\":77,\"depth\":0}}");
+    check_has(out, "\"trace\":77,\"depth\":1}}");
+    assert_int_equal(run("trace|--id|77|--type|nobody"), CTL_REFUSED);
+    assert_int_equal(run("trace|--id|77|--count|1"), CTL_DONE); /* the last one */
+    assert_int_equal(count_of(out, "\n"), 1);
+    check_has(out, " ran 400.000 ms");
+}
+
+static void test_messages_with_a_traces_id(void **state)
+{
+    (void)state;
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|0"), CTL_USAGE);
+    check_has(err, "--trace: '0' is not a number from 1 on");
+    assert_int_equal(run("actor|call|7.5|counter_add|--trace|abc"), CTL_USAGE);
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|77"), CTL_DONE);
+    check_has(out, "sent counter_add");
+    assert_int_equal(fake.trace, 77);
+    assert_int_equal(run("actor|call|7.5|counter_add|--trace|78"), CTL_DONE);
+    assert_int_equal(fake.trace, 78);
+    assert_int_equal(run("actor|call|7.5|counter_add"), CTL_DONE);
+    assert_int_equal(fake.trace, 0);
 }
 
 static void test_dead_letters_by_type_and_reason(void **state)
@@ -131,6 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_top, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trace, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_trace_by_its_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_messages_with_a_traces_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead_letters_by_type_and_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(test_actors_of_a_type_are_stopped, setup, teardown),
     };

@@ -125,6 +125,43 @@ static void test_options_combine(void **state)
     assert_memory_equal(f->payload + 16, "xyz", 3);
 }
 
+/* Its word stands between the other two. */
+static void test_a_traces_id(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery reply;
+    struct envelope e;
+
+    assert_int_equal(
+        odeon_port_post_with(f->port, actor, TYPE, "xyz", 3, ODEON_POST_OPTIONS(.trace = 5)), 0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.prefix, PREFIX_TRACE);
+    assert_int_equal(word_at(f->payload), 5);
+    assert_memory_equal(f->payload + 8, "xyz", 3);
+    assert_int_equal(
+        odeon_port_post_with(f->port, actor, TYPE, "xyz", 3,
+                             ODEON_POST_OPTIONS(.correlation = 7, .trace = 5, .after_ns = LONG_NS)),
+        0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.prefix, PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_AFTER);
+    assert_int_equal(word_at(f->payload), 7);
+    assert_int_equal(word_at(f->payload + 8), 5);
+    assert_true(word_at(f->payload + 16) > LONG_NS);
+    assert_memory_equal(f->payload + 24, "xyz", 3);
+    assert_int_equal(odeon_port_call_with(f->port, actor, TYPE, "xyz", 3, SHORT_NS,
+                                          ODEON_POST_OPTIONS(.trace = 6, .urgent = 1), &reply),
+                     ODEON_CALL_EXPIRED);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.prefix, PREFIX_CORRELATION | PREFIX_TRACE);
+    assert_int_equal(e.flags, ENVELOPE_URGENT);
+    assert_int_equal(word_at(f->payload + 8), 6);
+    f->port->prefix = PREFIX_CORRELATION;
+    assert_int_equal(
+        odeon_port_post_with(f->port, actor, TYPE, "xyz", 3, ODEON_POST_OPTIONS(.trace = 5)),
+        -ENOSYS);
+    assert_false(fake_take(&f->fake, &e, f->payload));
+}
+
 static void test_reserving_with_options(void **state)
 {
     struct fixture *f = *state;
@@ -486,6 +523,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_options_combine, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_traces_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reserving_with_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waiting_for_room, setup, teardown),

@@ -4,8 +4,10 @@
  * 1970 have no room. */
 #include "client-lib/ctl/json.h"
 #include "client-lib/ctl/trace/trace.h"
+#include "client-lib/ctl/trace/trace_tree.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define TRACE_BEFORE_NS UINT64_C(60000000000)
 enum { TRACE_PROCESS = 1, TRACE_WAITS = 100000 }; /* tracks of what had waited are above these */
@@ -62,6 +64,8 @@ static void trace_file_put_names(struct json *json, const struct odeon_traced *m
     json_string(json, "from_type", m->from_type);
     json_uint(json, "sends", m->sends);
     json_uint(json, "stands_for", m->stands_for);
+    if (m->trace)
+        json_uint(json, "trace", m->trace);
     json_end_object(json);
 }
 
@@ -102,6 +106,62 @@ static void trace_file_add_wait(struct trace_file *file, const struct odeon_trac
     }
 }
 
+/* Its arrow is drawn when its cause is known: at the end. */
+static void trace_file_note(struct trace_file *file, const struct odeon_traced *m)
+{
+    struct odeon_traced *room;
+
+    if (!file->traced)
+        file->traced = calloc(TRACE_ARROWS_MOST, sizeof(*file->traced));
+    if (!file->traced)
+        return; /* no memory: slices without arrows */
+    room = &file->traced[file->n_traced++ % TRACE_ARROWS_MOST];
+    *room = *m;
+    room->type = room->from_type = "";
+}
+
+static int trace_file_compare(const void *a, const void *b)
+{
+    const struct odeon_traced *one = a, *other = b;
+
+    return (one->began_ns > other->began_ns) - (one->began_ns < other->began_ns);
+}
+
+/* One end of an arrow, within the slice of `m`. */
+static void trace_file_add_end(struct trace_file *file, const struct odeon_traced *m, size_t id,
+                               const char *phase, uint64_t ns)
+{
+    uint64_t end_ns = m->began_ns + m->run_ns;
+
+    trace_file_next(file);
+    fprintf(file->out,
+            "{\"ph\":\"%s\",\"cat\":\"trace\",\"name\":\"trace %" PRIu64 "\",\"id\":%zu,"
+            "\"pid\":%d,\"tid\":%u,%s",
+            phase, m->trace, id, TRACE_PROCESS, m->worker, *phase == 'f' ? "\"bp\":\"e\"," : "");
+    ns = ns > end_ns ? end_ns : ns < m->began_ns ? m->began_ns : ns;
+    ns -= file->zero_ns;
+    fprintf(file->out, "\"ts\":%" PRIu64 ".%03" PRIu64 "}", ns / 1000, ns % 1000);
+}
+
+/* From each cause to what it has caused. */
+static void trace_file_add_arrows(struct trace_file *file)
+{
+    size_t n = file->n_traced < TRACE_ARROWS_MOST ? file->n_traced : TRACE_ARROWS_MOST;
+
+    if (n == 0)
+        return;
+    qsort(file->traced, n, sizeof(*file->traced), trace_file_compare);
+    for (size_t i = 0; i < n; i++) {
+        const struct odeon_traced *m = &file->traced[i];
+        size_t cause = trace_tree_cause(file->traced, i);
+
+        if (cause == TRACE_TREE_ROOT)
+            continue;
+        trace_file_add_end(file, &file->traced[cause], i + 1, "s", trace_tree_sent_ns(m));
+        trace_file_add_end(file, m, i + 1, "f", m->began_ns);
+    }
+}
+
 void trace_file_add(struct trace_file *file, const struct odeon_traced *m, const char *message)
 {
     if (!file->zero_ns)
@@ -112,12 +172,17 @@ void trace_file_add(struct trace_file *file, const struct odeon_traced *m, const
     trace_file_add_run(file, m, message);
     if (m->wait_ns > 0 && m->wait_ns <= m->began_ns - file->zero_ns)
         trace_file_add_wait(file, m);
+    if (m->trace)
+        trace_file_note(file, m);
 }
 
 bool trace_file_end(struct trace_file *file)
 {
     bool failed;
 
+    trace_file_add_arrows(file);
+    free(file->traced);
+    file->traced = NULL;
     fputs("\n]}\n", file->out);
     failed = fflush(file->out) == EOF || ferror(file->out);
     return fclose(file->out) == 0 && !failed;

@@ -3,8 +3,10 @@
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/printable.h"
 #include "client-lib/ctl/trace/trace.h"
+#include "client-lib/ctl/trace/trace_tree.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -77,12 +79,13 @@ static void trace_print_party(FILE *out, const char *type, odeon_ref ref)
     fprintf(out, " %s", text);
 }
 
-void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char *message)
+void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char *message,
+                      unsigned depth)
 {
     char time[32], ran[OUTPUT_DURATION_TEXT], waited[OUTPUT_DURATION_TEXT];
 
     trace_format_time(m->began_ns, time);
-    fprintf(ctl->out, "%s w%u ", time, m->worker);
+    fprintf(ctl->out, "%s w%u %*s", time, m->worker, (int)(2 * depth), "");
     trace_print_party(ctl->out, m->from_type, m->from);
     fputs(" -> ", ctl->out);
     trace_print_party(ctl->out, m->type, m->to);
@@ -98,7 +101,8 @@ void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char 
     fputc('\n', ctl->out);
 }
 
-void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char *message)
+void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char *message,
+                      unsigned depth)
 {
     char time[OUTPUT_TIME_TEXT], ref[ODEON_REF_TEXT];
     struct json json;
@@ -126,8 +130,74 @@ void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char 
         json_uint(&json, "wait_ns", m->wait_ns);
     json_uint(&json, "sends", m->sends);
     json_uint(&json, "stands_for", m->stands_for);
+    if (m->trace) {
+        json_uint(&json, "trace", m->trace);
+        json_uint(&json, "depth", depth);
+    }
     json_end_object(&json);
     json_end_document(&json);
+}
+
+/* What has been caused by one, below it. */
+struct trace_printer {
+    struct ctl *ctl;
+    struct trace_names *names;
+    const struct odeon_traced *rows;
+    const size_t *cause; /* [n] */
+    size_t n;
+};
+
+/* The next one of the same cause, from `at` on; `n`: there is none. */
+static size_t trace_print_sibling(const struct trace_printer *p, size_t cause, size_t at)
+{
+    while (at < p->n && p->cause[at] != cause)
+        at++;
+    return at;
+}
+
+/* Without recursion: a chain may be long. A cause stands before what it causes, so that it comes to
+ * an end. */
+static void trace_print_all(const struct trace_printer *p)
+{
+    size_t cause = TRACE_TREE_ROOT, at = trace_print_sibling(p, cause, 0);
+    unsigned depth = 0;
+
+    for (;;) {
+        if (at < p->n) {
+            const char *message = trace_names_get(p->names, p->rows[at].message);
+
+            if (p->ctl->json)
+                trace_print_json(p->ctl, &p->rows[at], message, depth);
+            else
+                trace_print_line(p->ctl, &p->rows[at], message, depth);
+            cause = at;
+            at = trace_print_sibling(p, cause, 0);
+            depth++;
+        } else if (cause != TRACE_TREE_ROOT) {
+            at = trace_print_sibling(p, p->cause[cause], cause + 1);
+            cause = p->cause[cause];
+            depth--;
+        } else {
+            return;
+        }
+    }
+}
+
+void trace_print_tree(struct ctl *ctl, const struct odeon_traced *rows, size_t n,
+                      struct trace_names *names)
+{
+    size_t *cause = calloc(n + 1, sizeof(*cause));
+    const struct trace_printer printer = {
+        .ctl = ctl, .names = names, .rows = rows, .cause = cause, .n = n
+    };
+
+    for (size_t i = 0; cause && i < n; i++)
+        cause[i] = trace_tree_cause(rows, i);
+    if (cause)
+        trace_print_all(&printer);
+    else
+        (void)ctl_fail(ctl, CTL_REFUSED, "cannot order them: no memory. Free memory, try again");
+    free(cause);
 }
 
 void trace_print_lost(struct ctl *ctl, uint64_t lost)

@@ -314,6 +314,10 @@ struct odeon_post_options {
      * see odeon_port_timeout(). A port has at most 16,384 without an outcome (-ENOBUFS); the same
      * id may be used for several. */
     int64_t within_ns;
+    /* A trace's id, of the caller's choice: all that this message causes has it, too, and can be
+     * followed (odeonctl trace --id, odeon_observe_traced()); 0: none. Messages that have one are
+     * run one by one, and cost more. -ENOSYS: the service does not know them. */
+    uint64_t trace;
 };
 
 #ifndef __cplusplus
@@ -400,8 +404,8 @@ ODEON_API const char *odeon_outcome_name(int outcome);
 ODEON_API int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type,
                               const void *data, size_t size, int64_t timeout_ns,
                               struct odeon_delivery *ret_reply);
-/* The same with options, of which a call has `urgent` alone: its id and its time are its own
- * (-EINVAL). NULL: as odeon_port_call(). */
+/* The same with options, of which a call has `urgent` and `trace` alone: its correlation id and its
+ * time are its own (-EINVAL). NULL: as odeon_port_call(). */
 ODEON_API int odeon_port_call_with(struct odeon_port *port, odeon_ref to, uint32_t type,
                                    const void *data, size_t size, int64_t timeout_ns,
                                    const struct odeon_post_options *options,

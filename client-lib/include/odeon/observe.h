@@ -89,9 +89,9 @@ struct odeon_flow_figures {
 ODEON_API int odeon_observe_flows(struct odeon_observer *observer,
                                   struct odeon_list **ret); /* struct odeon_flow_figures */
 
-/* One message that was run. Those that are samples, and each of a behaviour that takes more than
- * some microseconds: where a worker runs fewer than some 2,000 messages a second, that is all of
- * them. */
+/* One message that was run. Those that are samples, each of a behaviour that takes more than some
+ * microseconds, and each with a trace's id: where a worker runs fewer than some 2,000 messages a
+ * second, that is all of them. */
 struct odeon_traced {
     uint64_t began_ns; /* since 1970, when its behaviour began */
     odeon_ref to, from;
@@ -102,6 +102,9 @@ struct odeon_traced {
     uint64_t run_ns;
     uint64_t wait_ns;    /* UINT64_MAX: not known, it was no sample */
     uint64_t stands_for; /* so many messages, itself included; 0: it was timed by itself */
+    uint64_t trace;      /* the id of its trace (odeon_post_options.trace), 0: it has none */
+    uint32_t hops;       /* so often a traced one has been passed on, with its sender's name */
+    uint32_t reserved;
 };
 /* Those since the call before, by when they began; in the first call, since long ago: a worker's
  * last 2,047 are kept, over the executor's death as well. *ret_lost (may be NULL): so many more

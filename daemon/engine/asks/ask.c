@@ -24,7 +24,7 @@ static uint64_t ask_token(const struct engine *e, uint64_t id)
 static void ask_write_deadline(struct envelope *at, const struct worker *w,
                                const struct timer_request *request, uint64_t id)
 {
-    refuse_no_answer_write(at, request->to, request->asked, ask_token(w->engine, id),
+    refuse_no_answer_write(at, w, request->to, request->asked, ask_token(w->engine, id),
                            REASON_DEADLINE);
 }
 
@@ -34,7 +34,8 @@ int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_
         .to = w->ctx.self,
         .asked = to,
         .fill = ask_write_deadline,
-        .size = sizeof(struct no_answer),
+        /* of which timers.h takes one optional word for granted */
+        .size = refuse_no_answer_length(w) - envelope_prefix_bytes(PREFIX_CORRELATION),
         .delay_ns = timeout_ns ? timeout_ns : ASK_DEFAULT_NS,
     };
     if (w->ctx.self == 0)

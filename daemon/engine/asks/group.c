@@ -6,6 +6,7 @@
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/core/budget.h"
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/timers/member_look.h"
@@ -68,16 +69,18 @@ static void group_go_on(struct worker *w, const struct envelope *envelope,
                         const struct member_block *block)
 {
     const struct actor *group = &w->engine->actors.table[actor_ref_slot(envelope->to)];
+    unsigned prefix = PREFIX_KIND | PREFIX_UNTIL | tag_later_prefix(w);
     uint32_t payload = envelope_payload_size(envelope),
-             length = envelope_prefix_bytes(PREFIX_KIND | PREFIX_UNTIL) + payload;
+             length = envelope_prefix_bytes(prefix) + payload;
     struct envelope *out =
         place_record(w, actor_key_destination(load_relaxed(&group->key)), envelope_size(length));
     uint64_t *words = envelope_words(out);
     words[0] = envelope->to;
     words[1] = envelope->from;
-    words[2] = envelope_meta(envelope->type, length, BEHAVIOUR_NONE) |
-               (uint64_t)(PREFIX_KIND | PREFIX_UNTIL) << 56;
+    words[2] = envelope_meta(envelope->type, length, BEHAVIOUR_NONE) | (uint64_t)prefix << 56;
     words[2 + (length + 7) / 8] = 0; /* padding */
+    if (prefix & PREFIX_TRACE)
+        envelope_word_put(out, PREFIX_TRACE, tag_of(w));
     envelope_word_put(out, PREFIX_KIND, envelope_kind_group(block->place));
     envelope_word_put(out, PREFIX_UNTIL, block->until);
     memcpy(envelope_payload(out), envelope_payload(envelope), payload);
@@ -99,9 +102,10 @@ static inline void group_record_of_type(struct group_record *r, const struct wor
     uint16_t message = r->publication->type;
     const struct actor_type *known = load_relaxed(&w->turn.types[type]);
     r->type = type;
-    r->meta = envelope_meta(message, r->payload,
+    r->meta = envelope_meta(message, envelope_prefix_bytes(tag_prefix(w)) + r->payload,
                             known && message < ODEON_MESSAGE_TYPES_MAX ? known->index_of[message]
-                                                                       : BEHAVIOUR_NONE);
+                                                                       : BEHAVIOUR_NONE) |
+              (uint64_t)tag_prefix(w) << 56;
 }
 
 /* A small one to where there is room goes to the outbox without a further look, as a behaviour's
@@ -134,11 +138,16 @@ static inline bool group_send(struct worker *w, struct group_record *r, actor_re
     words[0] = member;
     words[1] = r->publication->from;
     words[2] = r->meta;
+    words += 3;
+    if (unlikely(r->meta >> 56)) {
+        tag_put(w, (struct envelope *)(words - 3), 0);
+        words += 2;
+    }
     if (r->n_words <= GROUP_WORDS_FEW)
         for (uint32_t i = 0; i < r->n_words; i++)
-            words[3 + i] = from[i];
+            words[i] = from[i];
     else
-        memcpy(words + 3, from, 8ul * r->n_words);
+        memcpy(words, from, 8ul * r->n_words);
     return true;
 }
 
@@ -183,7 +192,8 @@ bool group_publish(struct worker *w, const struct envelope *envelope)
     struct member_block block = group_block(envelope);
     uint32_t payload = envelope_payload_size(envelope), missed = 0;
     struct group_record record = { .publication = envelope,
-                                   .size = envelope_size(payload),
+                                   .size = envelope_size(payload +
+                                                         envelope_prefix_bytes(tag_prefix(w))),
                                    .payload = payload,
                                    .n_words = (payload + 7) / 8,
                                    .type = UINT32_MAX };

@@ -6,6 +6,7 @@
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/timers/timers.h"
@@ -41,9 +42,10 @@ static void stash_collect(const struct engine *e, actor_ref who, struct stash *s
     } while (timer != first);
 }
 
-static uint8_t stash_prefix(const struct engine_context *ctx)
+static uint8_t stash_prefix(const struct worker *w)
 {
-    return (uint8_t)((ctx->correlation ? PREFIX_CORRELATION : 0) |
+    const struct engine_context *ctx = &w->ctx;
+    return (uint8_t)((ctx->correlation ? PREFIX_CORRELATION : 0) | tag_later_prefix(w) |
                      (ctx->hops ? PREFIX_ACCEPTED : 0) | (ctx->kind ? PREFIX_KIND : 0));
 }
 
@@ -51,7 +53,7 @@ static void stash_write(struct envelope *at, const struct worker *w,
                         const struct timer_request *request, uint64_t id)
 {
     const struct engine_context *ctx = &w->ctx;
-    uint8_t prefix = stash_prefix(ctx);
+    uint8_t prefix = stash_prefix(w);
     uint64_t length = envelope_prefix_bytes(prefix) + ctx->message_size;
     uint64_t *words = envelope_words(at);
     (void)id;
@@ -62,6 +64,8 @@ static void stash_write(struct envelope *at, const struct worker *w,
         words[3 + (length - 1) / 8] = 0; /* padding */
     if (ctx->correlation)
         envelope_word_put(at, PREFIX_CORRELATION, ctx->correlation);
+    if (prefix & PREFIX_TRACE)
+        envelope_word_put(at, PREFIX_TRACE, tag_of(w));
     if (ctx->hops)
         envelope_word_put(at, PREFIX_ACCEPTED, ctx->hops);
     if (ctx->kind)
@@ -84,7 +88,7 @@ int stash_put(struct worker *w, const void *message)
 {
     struct engine *e = w->engine;
     const struct engine_context *ctx = &w->ctx;
-    uint64_t length = envelope_prefix_bytes(stash_prefix(ctx)) + ctx->message_size, id;
+    uint64_t length = envelope_prefix_bytes(stash_prefix(w)) + ctx->message_size, id;
     /* of which timers.h takes one optional word for granted */
     uint64_t size = length > 8 ? length - 8 : 0;
     const struct timer_request request = {

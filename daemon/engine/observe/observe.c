@@ -466,32 +466,51 @@ void observe_hit(struct worker *w, uint64_t now)
                                                              observer->aim.message, sent) });
 }
 
+/* How long one that was timed by itself had waited. */
+static uint64_t observe_timed_wait(const struct observer *observer, const struct observe_turn *turn,
+                                   uint64_t began_ns)
+{
+    if (turn->sent_ns)
+        return began_ns > turn->sent_ns ? began_ns - turn->sent_ns : 0;
+    return observer->aimed ? observer->aim.wait_ns : OBSERVED_UNKNOWN;
+}
+
 /* observe.OB2 */
-void observe_timed(struct worker *w, uint32_t id, const struct observe_turn *turn, uint64_t ns)
+static void observe_timed_count(struct worker *w, struct sketch_sample *sample, uint64_t ns,
+                                uint64_t sent)
+{
+    struct observer *observer = &w->observer;
+    struct observed_type *type = &observer->block->types[sample->type];
+    observe_ran(type, ns, 1, sent);
+    observe_raise(&type->timed, 1);
+    sample->add[OBSERVED_BY_RUN] = ns;
+    sample->add[OBSERVED_BY_MESSAGES] = 1;
+    observer->carried--;
+    if (observer->aimed) {
+        observer->carried += observer->aim.weight;
+        observe_waited(w, sample);
+    }
+    sketch_add(observer->block, sample);
+}
+
+void observe_timed(struct worker *w, const struct observe_turn *turn, uint64_t ns)
 {
     struct observer *observer = &w->observer;
     if (!observe_is_on(w))
         return;
-    struct observed_type *type = &observer->block->types[id];
-    struct sketch_sample sample = { .now_ns = clock_now_ns(), .ref = turn->to, .type = id };
-    uint64_t sent = observe_sent(w),
-             wait = observer->aimed ? observer->aim.wait_ns : OBSERVED_UNKNOWN;
-    observe_ran(type, ns, 1, sent);
-    observe_raise(&type->timed, 1);
-    sample.add[OBSERVED_BY_RUN] = ns;
-    sample.add[OBSERVED_BY_MESSAGES] = 1;
-    observer->carried--;
-    if (observer->aimed) {
-        observer->carried += observer->aim.weight;
-        observe_waited(w, &sample);
-    }
-    sketch_add(observer->block, &sample);
-    trace_add(&observer->block->trace,
-              &(struct trace_message){
-                  .began_ns = sample.now_ns - ns,
-                  .to = turn->to,
-                  .from = turn->from,
-                  .run_ns = ns,
-                  .wait_ns = wait,
-                  .what = observed_what(id, observe_sender(w, turn->from), turn->message, sent) });
+    struct sketch_sample sample = { .now_ns = clock_now_ns(), .ref = turn->to, .type = turn->type };
+    uint64_t sent = observe_sent(w), wait = observe_timed_wait(observer, turn, sample.now_ns - ns);
+    if (turn->type)
+        observe_timed_count(w, &sample, ns, sent);
+    trace_add(
+        &observer->block->trace,
+        &(struct trace_message){ .began_ns = sample.now_ns - ns,
+                                 .to = turn->to,
+                                 .from = turn->from,
+                                 .run_ns = ns,
+                                 .wait_ns = wait,
+                                 .weight = observed_weight(0, turn->hops),
+                                 .id = turn->trace,
+                                 .what = observed_what(turn->type, observe_sender(w, turn->from),
+                                                       turn->message, sent) });
 }

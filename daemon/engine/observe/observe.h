@@ -93,4 +93,4 @@ uint64_t observe_aim(struct worker *w, uint64_t low);
 void observe_hit(struct worker *w, uint64_t now);
 /* One has been timed by itself, sample or not; what has been sent since the counts were last
  * published is its. */
-void observe_timed(struct worker *w, uint32_t type, const struct observe_turn *turn, uint64_t ns);
+void observe_timed(struct worker *w, const struct observe_turn *turn, uint64_t ns);

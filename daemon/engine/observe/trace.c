@@ -15,5 +15,6 @@ void trace_add(struct observed_trace *trace, const struct trace_message *message
     store_relaxed(&record->wait_ns, message->wait_ns);
     store_relaxed(&record->weight, message->weight);
     store_relaxed(&record->what, message->what);
+    store_relaxed(&record->id, message->id);
     store_release(&trace->n, number);
 }

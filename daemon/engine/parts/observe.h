@@ -35,8 +35,11 @@ struct observe_stream {
 /* A message that was timed by itself, noted before it ran. */
 struct observe_turn {
     uint64_t to, from;
-    uint64_t began; /* ticks */
+    uint64_t began;          /* ticks */
+    uint64_t trace, sent_ns; /* 0: it has none, or it is not known when it was sent */
+    uint32_t type;           /* its receiver's; 0: there is none */
     uint16_t message;
+    uint8_t hops; /* so often a traced one has been passed on */
 };
 
 /* Of a worker: it alone. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The init record that waits to be spared (place.h). */
+/* The init record that waits to be spared (place.h); the trace of what is run (core/tag.h). */
 #pragma once
 
 #include <stdint.h>
@@ -15,4 +15,5 @@ struct place {
     uint32_t newborn_queue;
     /* since the counters were last published */
     uint64_t n_tail_appends, n_failed;
+    uint64_t trace; /* the running message's, 0: it has none */
 };

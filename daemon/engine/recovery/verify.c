@@ -258,11 +258,12 @@ static bool verify_is_of_a_timer(const struct segment_timer *timer, const struct
     if (timer_is_stashed(timer)) /* as it came to its actor */
         return timer->stashed == 1 && timer->period_ns == 0 && timer->watched == 0 &&
                message->flags == 0 && message->to == timer->owner &&
-               (message->prefix &
-                ~(unsigned)(PREFIX_CORRELATION | PREFIX_ACCEPTED | PREFIX_KIND)) == 0;
+               (message->prefix & ~(unsigned)(PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_ACCEPTED |
+                                              PREFIX_KIND)) == 0;
+    unsigned prefix = message->prefix & ~(unsigned)PREFIX_TRACE;
     return message->flags & ENVELOPE_REPLY
-               ? message->prefix == PREFIX_CORRELATION && message->type == MESSAGE_TYPE_NO_ANSWER
-               : message->prefix == PREFIX_KIND;
+               ? prefix == PREFIX_CORRELATION && message->type == MESSAGE_TYPE_NO_ANSWER
+               : prefix == PREFIX_KIND;
 }
 
 /* Whose end it waits for, if it does. What a timer's message says is its actor's business: who gets

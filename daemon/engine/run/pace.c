@@ -165,8 +165,9 @@ uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index,
                     const struct observe_turn *turn)
 {
     uint64_t now = ticks_now();
-    pace_sample(type, index, now - turn->began);
-    observe_timed(w, type->id, turn, ticks_to_ns(now - turn->began));
+    if (type)
+        pace_sample(type, index, now - turn->began);
+    observe_timed(w, turn, ticks_to_ns(now - turn->began));
     store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     pace_slice(w, now);

@@ -75,6 +75,7 @@ uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due);
  * it is known to be quick, or cannot be run. */
 struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
                                  const struct envelope *envelope, uint32_t *ret_index);
-/* That one, noted before it ran, has run. Messages to the next look. */
+/* That one, noted before it ran, has run; `type` NULL: nothing is learned of it. Messages to the
+ * next look. */
 uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index,
                     const struct observe_turn *turn);

@@ -8,6 +8,7 @@
 #include "daemon/engine/run/begin.h"
 #include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/special.h"
+#include "daemon/engine/run/traced.h"
 #include "daemon/engine/run/worded.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/place.h"
@@ -305,8 +306,18 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
     turn_loop_behind(loop, w, cursor);
 }
 
-/* A message that is not plain, for `actor`: one of a behaviour that is not known to be quick is run
- * by itself, with the clock (pace.T2). */
+/* One with a trace's id. */
+static void turn_loop_traced(struct turn_loop *loop, struct worker *w, struct actor *actor,
+                             enum envelope_reason begun, struct observe_turn *turn)
+{
+    traced_note(w, actor, (struct envelope *)(w->batch.base + w->batch.cursor), turn);
+    struct traced traced = traced_begin(w, turn->trace);
+    turn_loop_special(loop, w, actor, begun, 0);
+    traced_end(w, &traced);
+}
+
+/* A message that is not plain, for `actor`: one of a behaviour that is not known to be quick, or
+ * that is traced, is run by itself, with the clock (pace.T2). */
 static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, struct worker *w,
                                                         struct actor *actor,
                                                         enum envelope_reason begun)
@@ -319,17 +330,23 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
         return;
     }
     struct actor_type *type = pace_stranger(w, actor, envelope, &index);
-    if (!type) {
+    uint64_t trace = unlikely(envelope->prefix & PREFIX_TRACE) ? traced_id(w, actor, envelope) : 0;
+    if (!type && !trace) {
         turn_loop_special(loop, w, actor, begun, 0);
         return;
     }
     turn_loop_publish(loop, w);
     if (w->outbox.length > 0)
         turn_loop_flush(loop, w);
-    struct observe_turn turn = {
-        .to = envelope->to, .from = envelope->from, .message = envelope->type, .began = ticks_now()
-    };
-    turn_loop_special(loop, w, actor, begun, 0);
+    struct observe_turn turn = { .to = envelope->to,
+                                 .from = envelope->from,
+                                 .message = envelope->type,
+                                 .type = type ? type->id : 0,
+                                 .began = ticks_now() };
+    if (trace)
+        turn_loop_traced(loop, w, actor, begun, &turn);
+    else
+        turn_loop_special(loop, w, actor, begun, 0);
     uint32_t next = pace_learn(w, type, index, &turn);
     turn_loop_publish(loop, w);
     if (w->outbox.length > 0)

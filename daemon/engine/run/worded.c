@@ -6,7 +6,7 @@
 #include "daemon/engine/run/special.h"
 
 /* Those that say more of a message, and ask nothing of who runs it. */
-enum { WORDED_PREFIX = PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_ACCEPTED };
+enum { WORDED_PREFIX = PREFIX_CORRELATION | PREFIX_ACCEPTED };
 
 /* What is looked at more than once. */
 struct worded {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages with optional words that are simply run all the same: calls, questions, their answers,
- * and what has been passed on. Their receiver is there, nothing is to be said of it or of them, and
- * their behaviour is known to be quick. All others are special.h's, which does the same for these,
- * and looks at more.
+ * and what has been passed on. Their receiver is there, nothing is to be said of it or of them,
+ * nobody traces them, and their behaviour is known to be quick. All others are special.h's, which
+ * does the same for these, and looks at more.
  *
  * worded.WD1  What it does not run it leaves untouched: no question is taken, nothing is counted.
  *

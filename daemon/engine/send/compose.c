@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
 
@@ -80,8 +81,8 @@ int compose_send(struct worker *w, const struct compose *what)
     if (unlikely(what->head_size > ODEON_PAYLOAD_MAX ||
                  what->tail_size > ODEON_PAYLOAD_MAX - what->head_size))
         return -EMSGSIZE;
-    unsigned prefix =
-        (what->correlation ? PREFIX_CORRELATION : 0) | (what->hops ? PREFIX_ACCEPTED : 0);
+    unsigned prefix = (what->correlation ? PREFIX_CORRELATION : 0) |
+                      (what->hops ? PREFIX_ACCEPTED : 0) | tag_prefix(w);
     size_t length = envelope_prefix_bytes(prefix) + what->head_size + what->tail_size;
     int r = 0;
     struct envelope *out =
@@ -95,8 +96,10 @@ int compose_send(struct worker *w, const struct compose *what)
         out->prefix = (uint8_t)prefix;
         if (what->correlation)
             envelope_word_put(out, PREFIX_CORRELATION, what->correlation);
-        if (what->hops)
-            envelope_word_put(out, PREFIX_ACCEPTED, what->hops);
+        if (unlikely(prefix & PREFIX_TRACE))
+            tag_put(w, out, what->hops);
+        else if (what->hops)
+            envelope_word_put(out, PREFIX_ACCEPTED, envelope_accepted(0, what->hops));
     }
     uint8_t *payload = envelope_payload_behind(out, prefix);
     if (what->head_size)

@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/send/place.h"
 
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/observe/observe.h"
+
+static struct envelope place_init_record(const struct worker *w)
+{
+    return (struct envelope){ .to = w->place.newborn,
+                              .from = w->ctx.self,
+                              .type = MESSAGE_TYPE_INIT,
+                              .flags = ENVELOPE_INIT };
+}
+
+/* In a traced message's turn. */
+static __attribute__((noinline)) void place_newborn_settle_traced(struct worker *w)
+{
+    bool spared = place_newborn_is_sent_to(w);
+    struct envelope init = place_init_record(w);
+    init.prefix = (uint8_t)tag_prefix(w);
+    init.length = (uint16_t)envelope_prefix_bytes(init.prefix);
+    place_newborn_settled(w);
+    if (spared)
+        return;
+    struct envelope *out = place_record(w, w->place.newborn_queue, envelope_record_size(&init));
+    *out = init;
+    tag_put(w, out, 0);
+}
 
 void place_newborn_settle(struct worker *w)
 {
+    if (unlikely(tag_of(w))) {
+        place_newborn_settle_traced(w);
+        return;
+    }
     bool spared = place_newborn_is_sent_to(w);
-    struct envelope init = { .to = w->place.newborn,
-                             .from = w->ctx.self,
-                             .type = MESSAGE_TYPE_INIT,
-                             .flags = ENVELOPE_INIT };
+    struct envelope init = place_init_record(w);
     place_newborn_settled(w);
     if (!spared)
         *place_record(w, w->place.newborn_queue, envelope_size(0)) = init;

@@ -5,20 +5,23 @@
 
 #include "daemon/engine/commit/outbox.h"
 
-void refuse_no_answer_write(struct envelope *at, actor_ref asker, actor_ref asked, uint64_t token,
-                            enum envelope_reason reason)
+void refuse_no_answer_write(struct envelope *at, const struct worker *w, actor_ref asker,
+                            actor_ref asked, uint64_t token, enum envelope_reason reason)
 {
+    unsigned trace = tag_later_prefix(w);
     const struct no_answer no_answer = { .token = token, .reason = (uint32_t)reason };
     *at = (struct envelope){
         .to = asker,
         .from = asked,
         .type = MESSAGE_TYPE_NO_ANSWER,
-        .length = (uint16_t)(envelope_prefix_bytes(PREFIX_CORRELATION) + sizeof(no_answer)),
+        .length = (uint16_t)refuse_no_answer_length(w),
         .behaviour = BEHAVIOUR_NONE,
         .flags = ENVELOPE_REPLY,
-        .prefix = PREFIX_CORRELATION,
+        .prefix = (uint8_t)(PREFIX_CORRELATION | trace),
     };
     envelope_word_put(at, PREFIX_CORRELATION, token);
+    if (trace)
+        envelope_word_put(at, PREFIX_TRACE, tag_of(w));
     memcpy(envelope_payload(at), &no_answer, sizeof(no_answer));
 }
 
@@ -30,8 +33,9 @@ static bool refuse_question(struct worker *w, const struct envelope *question, u
     if (question->flags & ENVELOPE_REPLY || token == 0 || !actor_key_lives(key) ||
         envelope_is_taken_answer(question))
         return false;
-    refuse_no_answer_write(outbox_append(w, actor_key_destination(key), refuse_no_answer_size()),
-                           question->from, question->to, token, reason);
+    uint64_t size = envelope_size(refuse_no_answer_length(w));
+    refuse_no_answer_write(outbox_append(w, actor_key_destination(key), size), w, question->from,
+                           question->to, token, reason);
     return true;
 }
 

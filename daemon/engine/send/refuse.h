@@ -8,6 +8,7 @@
 #pragma once
 
 #include "daemon/engine/core/core.h"
+#include "daemon/engine/core/tag.h"
 
 /* The record ends here. The dead letter that it has become, with the reason in the behaviour's
  * byte; NULL: who has sent it is told instead. */
@@ -16,10 +17,12 @@ struct envelope *refuse_write(struct worker *w, const struct envelope *record,
 
 /* ---- what no answer is */
 
-static inline uint64_t refuse_no_answer_size(void)
+/* Bytes behind its header, and the whole record, from whom was asked; in the running message's
+ * trace. */
+static inline uint64_t refuse_no_answer_length(const struct worker *w)
 {
-    return envelope_size(envelope_prefix_bytes(PREFIX_CORRELATION) + sizeof(struct no_answer));
+    return envelope_prefix_bytes(PREFIX_CORRELATION | tag_later_prefix(w)) +
+           sizeof(struct no_answer);
 }
-/* The whole record, from whom was asked. */
-void refuse_no_answer_write(struct envelope *at, actor_ref asker, actor_ref asked, uint64_t token,
-                            enum envelope_reason reason);
+void refuse_no_answer_write(struct envelope *at, const struct worker *w, actor_ref asker,
+                            actor_ref asked, uint64_t token, enum envelope_reason reason);

@@ -10,6 +10,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/reserve.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/timers/members.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_owners.h"
@@ -287,15 +288,25 @@ static bool timers_take(struct engine *e, uint32_t class, uint32_t *ret_timer, u
     return true;
 }
 
+/* The optional words of a message that is written here. */
+static unsigned timers_prefix(const struct worker *w, const struct timer_request *request)
+{
+    bool once = !request->fill && !request->period_ns && !request->group; /* tag.TG1 */
+    return PREFIX_KIND | (once ? tag_later_prefix(w) : 0);
+}
+
 static void timers_write_message(struct envelope *at, const struct worker *w,
                                  const struct timer_request *request)
 {
-    uint64_t length = envelope_prefix_bytes(PREFIX_KIND) + request->size;
+    unsigned prefix = timers_prefix(w, request);
+    uint64_t length = envelope_prefix_bytes(prefix) + request->size;
     uint64_t *words = envelope_words(at);
     words[0] = request->to;
     words[1] = w->ctx.self;
-    words[2] = request->meta | length << 16 | (uint64_t)PREFIX_KIND << 56;
+    words[2] = request->meta | length << 16 | (uint64_t)prefix << 56;
     ((uint64_t *)envelope_payload_behind(at, 0))[(length - 1) / 8] = 0; /* padding */
+    if (prefix & PREFIX_TRACE)
+        envelope_word_put(at, PREFIX_TRACE, tag_of(w));
     envelope_word_put(at, PREFIX_KIND, envelope_kind_timer(0));
     if (request->size)
         memcpy(envelope_payload(at), request->data, request->size);
@@ -365,7 +376,8 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
 {
     struct engine *e = w->engine;
     uint32_t timer, place,
-        class = timers_class_of(envelope_size(envelope_prefix_bytes(PREFIX_KIND) + request->size));
+        class = timers_class_of(
+            envelope_size(envelope_prefix_bytes(timers_prefix(w, request)) + request->size));
     int r = 0;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
