@@ -4,14 +4,32 @@
 #include <string.h>
 
 #include "crash.h"
+#include "daemon/engine/core/core.h"
 #include "daemon/engine/parts/actors.h"
+
+/* What waits first in the scene that is set up has a trace's id. */
+static bool traced;
+
+static void send_traced(struct life *life, actor_ref to, uint32_t row, uint32_t n)
+{
+    struct worker *w = life->engine->control;
+    uint64_t room = w->outbox.room;
+    w->place.trace = 7;
+    w->outbox.room = 0; /* as in the turn of a message that has one (run/traced.h) */
+    cast_send(life->engine, to, row, n);
+    w->outbox.room = room;
+    w->place.trace = 0;
+}
 
 /* Everybody has begun, nothing is under way; then these items wait in the first actor's queue. */
 static void settle_and_send(struct life *life, actor_ref to, uint32_t row, uint32_t n)
 {
     life_quiesce(life);
     ledger->actor[0] = to;
-    cast_send(life->engine, to, row, n);
+    if (traced)
+        send_traced(life, to, row, n);
+    else
+        cast_send(life->engine, to, row, n);
 }
 
 static void run_queue_0(struct life *life)
@@ -288,6 +306,35 @@ static void prepare_reclaim(struct life *life)
     cast_send(life->engine, ledger->actor[0], 0, 1);
 }
 
+/* ---- the same with a trace's id ---- */
+
+static void setup_with_a_trace(struct life *life, void (*setup)(struct life *))
+{
+    traced = true;
+    setup(life);
+    traced = false;
+}
+
+static void setup_traced_sends(struct life *life)
+{
+    setup_with_a_trace(life, setup_sends);
+}
+
+static void setup_traced_tail(struct life *life)
+{
+    setup_with_a_trace(life, setup_tail);
+}
+
+static void setup_traced_spawn(struct life *life)
+{
+    setup_with_a_trace(life, setup_spawn);
+}
+
+static void setup_traced_kept(struct life *life)
+{
+    setup_with_a_trace(life, setup_kept);
+}
+
 /* ---- the control thread sends and spawns ---- */
 
 static void setup_control(struct life *life)
@@ -337,6 +384,10 @@ const struct scene scenes_turn[] = {
     { "park", setup_sends, NULL, run_two, 1, true, NULL, false },
     { "park and steal", setup_wrap, NULL, run_by_two, 1, true, NULL, false },
     { "reclaim", setup_reclaim, prepare_reclaim, run_queue_0, 1, true, NULL, false },
+    { "traced sends to other queues", setup_traced_sends, NULL, run_queue_0, 1, true, NULL, false },
+    { "traced sends to the own queue", setup_traced_tail, NULL, run_queue_0, 1, true, NULL, false },
+    { "traced spawn and end", setup_traced_spawn, NULL, run_all, 1, true, NULL, false },
+    { "traced kept states", setup_traced_kept, NULL, run_queue_0, 1, true, NULL, false },
     { "control thread: send and spawn", setup_control, NULL, control_spawns, 1, true, NULL, false },
     { .name = NULL },
 };
