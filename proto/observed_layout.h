@@ -106,14 +106,19 @@ struct observed_record {
 enum { OBSERVED_RECORDS = 2048 };
 #define OBSERVED_UNKNOWN UINT64_MAX
 
-/* So many messages it stands for, 0: timed by itself; so often it has been passed on. */
-static inline uint64_t observed_weight(uint32_t messages, uint64_t hops)
+/* So many messages it stands for, 0: timed by itself; why it was not run (enum envelope_reason), 0:
+ * it was; so often it has been passed on. */
+static inline uint64_t observed_weight(uint32_t messages, uint64_t reason, uint64_t hops)
 {
-    return messages | hops << 40;
+    return messages | reason << 32 | hops << 40;
 }
 static inline uint64_t observed_weight_messages(uint64_t weight)
 {
     return weight & UINT32_MAX;
+}
+static inline uint64_t observed_weight_reason(uint64_t weight)
+{
+    return weight >> 32 & 0xff;
 }
 static inline uint64_t observed_weight_hops(uint64_t weight)
 {

@@ -50,6 +50,7 @@ enum option {
     OPTION_PERFETTO,
     OPTION_ID,
     OPTION_TRACE,
+    OPTION_FAILED,
     OPTION_N,
 };
 

@@ -84,6 +84,8 @@ static bool trace_wants(const struct trace *trace, const struct odeon_traced *m)
 {
     if (trace->id && m->trace != trace->id)
         return false;
+    if (trace->ctl->option[OPTION_FAILED] && m->reason == ODEON_REASON_NONE)
+        return false;
     if (trace->type && strcmp(m->type, trace->type) != 0)
         return false;
     if (trace->actor != ODEON_NOBODY && m->to != trace->actor && m->from != trace->actor)

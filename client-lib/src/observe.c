@@ -385,6 +385,7 @@ static void observe_fill_traced(const struct odeon_observer *observer, struct od
     row->run_ns = record->run_ns;
     row->wait_ns = record->wait_ns;
     row->stands_for = observed_weight_messages(record->weight);
+    row->reason = (uint32_t)observed_weight_reason(record->weight);
     row->hops = (uint32_t)observed_weight_hops(record->weight);
     row->trace = record->id;
 }

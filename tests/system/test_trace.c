@@ -442,6 +442,20 @@ static void test_arrows_lead_from_cause_to_effect(void **state)
     assert_int_equal(count_of(output, "\"name\":\"trace 4711\""), 4);
 }
 
+/* A relay takes no work. */
+static void test_what_cannot_be_run_is_told(void **state)
+{
+    (void)state;
+    make_chain();
+    ledger_work(port, ledger, work_type, WORK_NS);
+    ledger_work(port, first, work_type, WORK_NS);
+    assert_true(
+        wait_until(ctl(&service, output, sizeof(output), "trace --past --failed") == 0 && *output));
+    assert_int_equal(count_of(output, "\n"), 1);
+    assert_non_null(strstr(output, ": probe_work was not run: not-accepted"));
+    assert_non_null(strstr(output, "-> probe_relay "));
+}
+
 /* ---- who may ---- */
 
 static const struct user stranger = { .uid = 41001, .gid = 41001, .group = 41900 };
@@ -478,6 +492,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_trace_from_the_command_line, begin, end),
         cmocka_unit_test_setup_teardown(test_a_trace_goes_on_behind_a_crash, begin, end),
         cmocka_unit_test_setup_teardown(test_arrows_lead_from_cause_to_effect, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_run_is_told, begin, end),
         cmocka_unit_test_setup_teardown(test_the_role_is_needed, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,7 @@ int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
     rows[2].type = rows[2].from_type = "counter";
     rows[2].from = rows[0].to;
     rows[2].began_ns++;
+    rows[2].reason = fake.reason;
     for (int i = 0; i < 3; i++)
         rows[i].trace = fake.traced[i];
     return 0;

@@ -66,6 +66,7 @@ struct fake {
     uint64_t trace; /* of what was posted */
     /* and of what has been run: ids of the three messages that there are */
     uint64_t traced[3];
+    unsigned reason; /* why the last of them was not run */
 };
 extern struct fake fake;
 

@@ -107,6 +107,21 @@ static void test_a_trace_by_its_id(void **state)
     check_has(out, " ran 400.000 ms");
 }
 
+static void test_those_that_were_not_run(void **state)
+{
+    (void)state;
+    assert_int_equal(run("trace|--past|--failed"), CTL_DONE);
+    assert_string_equal(out, "");
+    fake.reason = ODEON_REASON_NOT_ACCEPTED;
+    assert_int_equal(run("trace|--past|--failed"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 1);
+    check_has(out, ": init was not run: not-accepted\n");
+    assert_int_equal(run("trace|--past|--failed|--json"), CTL_DONE);
+    check_has(out, "\"stands_for\":0,\"refused\":\"not-accepted\"}}");
+    assert_int_equal(run("trace|--past"), CTL_DONE);
+    assert_int_equal(count_of(out, " ran "), 2);
+}
+
 static void test_messages_with_a_traces_id(void **state)
 {
     (void)state;
@@ -120,6 +135,9 @@ static void test_messages_with_a_traces_id(void **state)
     assert_int_equal(fake.trace, 78);
     assert_int_equal(run("actor|call|7.5|counter_add"), CTL_DONE);
     assert_int_equal(fake.trace, 0);
+    fake.call_result = -EDQUOT;
+    fake_say("as many ports as user 7 may have");
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|77"), CTL_REFUSED);
 }
 
 static void test_dead_letters_by_type_and_reason(void **state)
@@ -169,6 +187,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_top, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_trace_by_its_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_those_that_were_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_messages_with_a_traces_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead_letters_by_type_and_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(test_actors_of_a_type_are_stopped, setup, teardown),

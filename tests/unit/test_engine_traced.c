@@ -287,6 +287,20 @@ static unsigned records(uint64_t id, uint64_t message, bool has_waited)
     return n;
 }
 
+/* Why the last message of this type was not run. */
+static uint64_t reason_of(uint64_t message)
+{
+    const struct observed_trace *trace = &f.engine->workers[0]->observer.block->trace;
+    uint64_t reason = REASON_N;
+
+    for (uint64_t i = 1; i <= load_relaxed(&trace->n); i++) {
+        const struct observed_record *record = &trace->record[i % OBSERVED_RECORDS];
+        if (observed_what_message(load_relaxed(&record->what)) == message)
+            reason = observed_weight_reason(load_relaxed(&record->weight));
+    }
+    return reason;
+}
+
 /* By nobody, without an id: the client has gone with the executor. */
 static void tell(enum act what)
 {
@@ -397,6 +411,7 @@ static void test_a_question_that_nobody_takes(void **state)
     assert_int_equal(n_notes, 2);
     expect(1, "no answer", ID);
     assert_int_equal(records(ID, question_type, true), 1); /* it was refused, but it was there */
+    assert_int_equal(reason_of(question_type), REASON_NOT_ACCEPTED);
 }
 
 static void restart(void)
@@ -487,6 +502,27 @@ static void test_members_of_a_group(void **state)
     expect(3, "note", 0);
 }
 
+/* ---- what is not run ---- */
+
+/* Without an id, too; what is run behind it has a record of its own again. */
+static void test_what_cannot_be_run_is_recorded(void **state)
+{
+    uint64_t word = ACT_NOTHING;
+
+    (void)state;
+    assert_int_equal(engine_actor_send(f.engine, deaf, note_type, &word, sizeof(word)), 0);
+    timer_fixture_run(&f);
+    assert_int_equal(records(0, note_type, false), 1);
+    assert_int_equal(reason_of(note_type), REASON_NOT_ACCEPTED);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+    trace(ACT_NOTHING);
+    assert_int_equal(records(ID, go_type, false), 1);
+    assert_int_equal(reason_of(go_type), REASON_NONE);
+    trace(ACT_END);
+    post(ACT_NOTHING, ID); /* to one that has ended: its port says so, and no record */
+    assert_int_equal(records(ID, go_type, false), 2);
+}
+
 /* ---- ends ---- */
 
 static void test_to_one_that_ends_with_it(void **state)
@@ -554,6 +590,7 @@ int main(void)
         TEST(test_what_is_put_off),
         TEST(test_actors_that_are_spawned),
         TEST(test_members_of_a_group),
+        TEST(test_what_cannot_be_run_is_recorded),
         TEST(test_to_one_that_ends_with_it),
         TEST(test_over_a_death),
         TEST(test_a_word_of_zero),

@@ -6,6 +6,8 @@
 #include "client-lib/ctl/trace/trace.h"
 #include "client-lib/ctl/trace/trace_tree.h"
 
+#include <odeon/names.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -64,6 +66,8 @@ static void trace_file_put_names(struct json *json, const struct odeon_traced *m
     json_string(json, "from_type", m->from_type);
     json_uint(json, "sends", m->sends);
     json_uint(json, "stands_for", m->stands_for);
+    if (m->reason != ODEON_REASON_NONE)
+        json_string(json, "refused", odeon_reason_name(m->reason));
     if (m->trace)
         json_uint(json, "trace", m->trace);
     json_end_object(json);

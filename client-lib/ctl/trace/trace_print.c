@@ -5,6 +5,8 @@
 #include "client-lib/ctl/trace/trace.h"
 #include "client-lib/ctl/trace/trace_tree.h"
 
+#include <odeon/names.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +93,10 @@ void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char 
     trace_print_party(ctl->out, m->type, m->to);
     fputs(": ", ctl->out);
     printable_put(ctl->out, message, false);
-    fprintf(ctl->out, " ran %s", trace_format_duration(m->run_ns, ran));
+    if (m->reason == ODEON_REASON_NONE)
+        fprintf(ctl->out, " ran %s", trace_format_duration(m->run_ns, ran));
+    else
+        fprintf(ctl->out, " was not run: %s", odeon_reason_name(m->reason));
     if (m->wait_ns != UINT64_MAX)
         fprintf(ctl->out, ", waited %s", trace_format_duration(m->wait_ns, waited));
     if (m->sends)
@@ -130,6 +135,8 @@ void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char 
         json_uint(&json, "wait_ns", m->wait_ns);
     json_uint(&json, "sends", m->sends);
     json_uint(&json, "stands_for", m->stands_for);
+    if (m->reason != ODEON_REASON_NONE)
+        json_string(&json, "refused", odeon_reason_name(m->reason));
     if (m->trace) {
         json_uint(&json, "trace", m->trace);
         json_uint(&json, "depth", depth);

@@ -354,6 +354,7 @@ static bool observe_aim_at(struct worker *w, const struct envelope *envelope)
     observer->aim.from = envelope->from;
     observer->aim.message = envelope->type;
     observer->aim.sent = observe_sent(w);
+    observer->refused = false;
     observer->aim.began = ticks_now();
     int64_t waited = (int64_t)(observer->aim.began - observer->mark.ticks);
     observer->aim.wait_ns = waited > 0 ? ticks_to_ns((uint64_t)waited) : 0;
@@ -455,6 +456,8 @@ void observe_hit(struct worker *w, uint64_t now)
     sample.add[OBSERVED_BY_MESSAGES] = weight;
     observe_waited(w, &sample);
     sketch_add(observer->block, &sample);
+    if (observer->refused)
+        return;
     trace_add(&observer->block->trace,
               &(struct trace_message){ .began_ns = sample.now_ns - ns,
                                        .to = observer->aim.to,
@@ -502,6 +505,8 @@ void observe_timed(struct worker *w, const struct observe_turn *turn, uint64_t n
     uint64_t sent = observe_sent(w), wait = observe_timed_wait(observer, turn, sample.now_ns - ns);
     if (turn->type)
         observe_timed_count(w, &sample, ns, sent);
+    if (observer->refused)
+        return;
     trace_add(
         &observer->block->trace,
         &(struct trace_message){ .began_ns = sample.now_ns - ns,
@@ -509,8 +514,29 @@ void observe_timed(struct worker *w, const struct observe_turn *turn, uint64_t n
                                  .from = turn->from,
                                  .run_ns = ns,
                                  .wait_ns = wait,
-                                 .weight = observed_weight(0, turn->hops),
+                                 .weight = observed_weight(0, REASON_NONE, turn->hops),
                                  .id = turn->trace,
                                  .what = observed_what(turn->type, observe_sender(w, turn->from),
                                                        turn->message, sent) });
+}
+
+void observe_refused(struct worker *w, const struct envelope *envelope, uint32_t type,
+                     enum envelope_reason reason)
+{
+    struct observer *observer = &w->observer;
+    if (!observe_is_on(w))
+        return;
+    const struct observe_turn turn = { .sent_ns = envelope_sent_ns(envelope) };
+    uint64_t now_ns = clock_now_ns();
+    observer->refused = true;
+    trace_add(
+        &observer->block->trace,
+        &(struct trace_message){
+            .began_ns = now_ns,
+            .to = envelope->to,
+            .from = envelope->from,
+            .wait_ns = observe_timed_wait(observer, &turn, now_ns),
+            .weight = observed_weight(0, reason, envelope_hops(envelope)),
+            .id = envelope_trace(envelope),
+            .what = observed_what(type, observe_sender(w, envelope->from), envelope->type, 0) });
 }

@@ -94,3 +94,6 @@ void observe_hit(struct worker *w, uint64_t now);
 /* One has been timed by itself, sample or not; what has been sent since the counts were last
  * published is its. */
 void observe_timed(struct worker *w, const struct observe_turn *turn, uint64_t ns);
+/* One could not be run: it leaves its record here, and none where it is timed. */
+void observe_refused(struct worker *w, const struct envelope *envelope, uint32_t type,
+                     enum envelope_reason reason);

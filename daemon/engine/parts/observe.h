@@ -61,6 +61,7 @@ struct observer {
     bool reached;
     uint64_t sample_at;
     struct wait_mark mark;
+    bool refused; /* the message that is timed has its record already */
     /* the message that runs, if it is a sample */
     bool aimed;
     struct {

@@ -12,6 +12,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/run/begin.h"
 #include "daemon/engine/run/suspect.h"
 #include "daemon/engine/send/detour.h"
@@ -233,6 +234,10 @@ static bool special_cannot_begin(struct worker *w, const struct envelope *envelo
 static int special_refuse(struct worker *w, const struct envelope *envelope,
                           const struct special_receiver *receiver, enum envelope_reason reason)
 {
+    uint32_t type = receiver->is_here && actor_key_lives(receiver->key)
+                        ? segment_type_of_key(&w->engine->segment, actor_key_type(receiver->key))
+                        : 0;
+    observe_refused(w, envelope, type, reason);
     if (envelope->type != MESSAGE_TYPE_INIT)
         special_dead_letter(w, envelope, reason);
     if (!special_cannot_begin(w, envelope, receiver, reason))

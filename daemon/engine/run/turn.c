@@ -343,6 +343,7 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
                                  .message = envelope->type,
                                  .type = type ? type->id : 0,
                                  .began = ticks_now() };
+    w->observer.refused = false;
     if (trace)
         turn_loop_traced(loop, w, actor, begun, &turn);
     else
