@@ -36,6 +36,7 @@ enum {
     ODEON_TYPE_PHASES_MAX = 32, /* ... of one of them, but for the first one */
     ODEON_NAMES_MAX = 16384,    /* actors registered by name */
     ODEON_GROUPS_MAX = 1024,    /* groups that actors have joined, for the life of the segment */
+    ODEON_KEPT_MAX = 256,       /* copies of publications that wait for one member to have room */
     ODEON_PLUGINS_MAX = 256,
     ODEON_PLUGIN_TYPES_MAX = 256, /* actor types of one plugin */
     ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */

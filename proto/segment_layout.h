@@ -332,6 +332,9 @@ struct segment_undo {
 enum segment_timer_state { TIMER_FREE = 0, TIMER_LIVE = 1, TIMER_SPENT = 3 };
 /* What a timer's deadline counts by: CLOCK_BOOTTIME goes on while the machine is suspended. */
 enum segment_timer_clock { TIMER_CLOCK_MONOTONIC, TIMER_CLOCK_BOOT, TIMER_CLOCKS };
+/* Is it put off by its actor (engine/asks/stash.h), or a group's copy for a member that has no room
+ * (engine/timers/kept.h)? */
+enum segment_timer_stashed { TIMER_NOT_STASHED, TIMER_STASHED, TIMER_KEPT };
 #define TIMER_POSTED (UINT64_C(1) << 32)
 struct segment_timer {
     alignas(64) _Atomic uint64_t word;
@@ -353,7 +356,7 @@ struct segment_timer {
     /* of a membership (engine/timers/members.h): its place in its group; 0: it is none */
     uint32_t member_place;
     actor_ref group;
-    uint64_t stashed; /* 1: it is not due, but put off by its actor (engine/asks/stash.h) */
+    uint64_t stashed; /* enum segment_timer_stashed */
     /* one that a client has posted, or a watch that it has begun: its user, and TIMER_POSTED; 0: an
      * actor has armed it */
     uint64_t posted;

@@ -14,6 +14,9 @@
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/wake.h"
 #include "daemon/engine/stuck/hold.h"
+#include "daemon/engine/timers/kept.h"
+#include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timers.h"
 
 enum { HOLD_TRIES = 10, HOLD_NS = 20 * 1000 * 1000 };
 
@@ -121,7 +124,7 @@ bool engine_is_quiet(struct engine *e)
     for (uint32_t i = 0; i < e->segment.n_queues; i++)
         if (queue_has_work(&e->segment.queues[i]))
             return false;
-    return true;
+    return kept_count(e) == 0;
 }
 
 static bool engine_drain_ports_are_drained(struct engine *e)
@@ -143,6 +146,7 @@ static uint64_t engine_drain_count_all(struct engine *e, const bool *held, struc
     *left = (struct engine_left){ 0 };
     for (uint32_t id = 0; id < e->segment.n_queues; id++)
         engine_drain_count_queue(e, id, held, left);
+    left->waiting += kept_count(e);
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
         left->untaken += port_count_published(e, id);
     return left->waiting + left->untaken;
@@ -166,6 +170,8 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
         if (r == 0 || clock_now_ns() >= until)
             break;
         engine_drain_pause(e);
+        if (kept_count(e) > 0) /* their members have got on: nobody else sends them now */
+            timer_fire_due(e, timers_read_clocks(e));
     }
     /* published too late to be taken, or by clients that do not stop */
     if (stop && !engine_drain_ports_are_drained(e))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/timers/kept.h"
 #include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -28,7 +29,7 @@ void engine_timers_look(struct engine *e)
 uint32_t engine_timers_count(struct engine *e)
 {
     pthread_mutex_lock(&e->timers.mutex);
-    uint32_t n = e->timers.n - e->timers.n_watches - e->timers.n_stashed;
+    uint32_t n = e->timers.n - e->timers.n_watches - e->timers.n_stashed - kept_timers(e);
     pthread_mutex_unlock(&e->timers.mutex);
     return n;
 }
@@ -64,7 +65,7 @@ static void engine_timer_view_fill(struct engine *e, uint32_t timer, struct engi
 static bool engine_timer_is_armed(struct engine *e, uint32_t timer)
 {
     return timers_heap_of(e, timer)->place_of[timer] != 0 &&
-           !timer_is_stashed(&e->segment.timers[timer]);
+           e->segment.timers[timer].stashed == TIMER_NOT_STASHED;
 }
 
 /* Whoever arms one waits no longer than for so many looks, however many numbers are free. */

@@ -236,6 +236,12 @@ breaks safety quick group -DGROUP_PACKED
 breaks safety quick group -DMEMBER_OPEN
 breaks safety quick group -DMEMBER_SEQUENCE
 breaks safety quick group -DGROUP_REJOIN
+holds  safety quick kept
+holds  safety quick kept -DN=2 -DK=2
+breaks safety quick kept -DKEPT_PAST
+breaks safety quick kept -DKEPT_UNFLUSHED
+breaks safety quick kept -DKEPT_OTHERS
+breaks safety quick kept -DKEPT_ORDER
 holds  safety quick phase
 holds  safety quick phase -DK=3
 breaks safety quick phase -DPHASE_TORN

@@ -35,6 +35,9 @@ enum act {
     ACT_END,
     ACT_DIE,
     ACT_ARM_MANY, /* timers, until there are no more */
+    ACT_FILL,     /* its own queue, behind what is run now, until it is at its limit */
+    ACT_FIRE,     /* what is due is sent within the turn */
+    ACT_KEEP,     /* another group has a word for the victim, who is at its limit */
 };
 struct orders {
     enum act act;
@@ -60,8 +63,8 @@ struct shared {
 
 static struct engine_fixture f;
 static struct shared *shared;
-static uint16_t go_type, word_type, large_type;
-static uint32_t kept_type, plain_type;
+static uint16_t go_type, word_type, large_type, idle_type;
+static uint32_t kept_type, plain_type, waiting_type, anew_type; /* the latter two: stall */
 static actor_ref actors[ACTORS], publisher;
 static uint32_t n_actors;
 
@@ -152,6 +155,31 @@ static inline void arm_many(struct engine_context *ctx)
         ;
 }
 
+static inline void keep_fill(struct envelope *at, const struct worker *w,
+                             const struct timer_request *request, uint64_t id)
+{
+    const struct orders *o = request->data;
+
+    (void)w, (void)id;
+    *at = (struct envelope){
+        .to = request->to, .type = word_type, .length = sizeof(o->word), .behaviour = BEHAVIOUR_NONE
+    };
+    memcpy(envelope_payload(at), &o->word, sizeof(o->word));
+}
+
+static inline void keep(const struct orders *o)
+{
+    struct timer_request request = {
+        .to = shared->victim, .kept = true, .fill = keep_fill, .data = o, .size = sizeof(o->word)
+    };
+    uint64_t id;
+
+    f.engine->control->ctx.self = group_of(o->name);
+    assert_int_equal(timers_arm(f.engine->control, &request, &id), 0);
+    f.engine->control->ctx.self = 0;
+    commit_flip(f.engine->control, 0, 0, 0, 0, 0, 0);
+}
+
 static inline int act(struct engine_context *ctx, const struct orders *o)
 {
     if (o->act >= ACT_JOIN && o->act <= ACT_JOIN_DIE)
@@ -170,6 +198,14 @@ static inline int act(struct engine_context *ctx, const struct orders *o)
         ask(ctx, o);
     if (o->act == ACT_ARM_MANY)
         arm_many(ctx);
+    while (o->act == ACT_FILL && engine_actor_send(f.engine, ctx->self, idle_type, NULL, 0) == 0)
+        ;
+    if (o->act == ACT_KEEP) {
+        keep(o);
+        shared->orders = shared->reaction; /* for the next one */
+    }
+    if (o->act == ACT_FIRE)
+        (void)timer_fire_due(f.engine, LATER);
     if (o->act == ACT_JOIN_DIE || o->act == ACT_LEAVE_DIE || o->act == ACT_LEAVE_JOIN_DIE ||
         o->act == ACT_PUBLISH_DIE || o->act == ACT_DIE)
         raise(SIGKILL);
@@ -207,6 +243,12 @@ static inline int on_word(void *self, const void *message, struct engine_context
     return r;
 }
 
+static inline int on_idle(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message, (void)ctx;
+    return ALLOCATION_NODELETE;
+}
+
 static inline int on_no_answer(void *self, const void *message, struct engine_context *ctx)
 {
     const struct no_answer *no_answer = message;
@@ -225,12 +267,14 @@ static inline int on_init(void *self, const void *args, size_t size, struct engi
     return 0;
 }
 
-static inline void register_type(const char *name, enum engine_restart restart, uint32_t *ret_type)
+static inline void register_type(const char *name, enum engine_restart restart,
+                                 enum engine_overflow overflow, uint32_t *ret_type)
 {
     const struct engine_behaviour behaviours[] = {
         { go_type, 0, 0, on_go },
         { word_type, sizeof(uint64_t), 0, on_word },
         { large_type, sizeof(uint64_t), 1, on_word },
+        { idle_type, 0, 0, on_idle },
         { MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer), 0, on_no_answer },
     };
     const struct engine_actor_type_info info = {
@@ -239,7 +283,8 @@ static inline void register_type(const char *name, enum engine_restart restart, 
         .version = 1,
         .state_size = 8,
         .restart = restart,
-        .n_behaviours = 4,
+        .overflow = overflow,
+        .n_behaviours = 5,
         .behaviours = behaviours,
         .init = on_init,
     };
@@ -253,8 +298,11 @@ static inline void register_types(void)
     go_type = engine_fixture_message(&f, "go", 0, false);
     word_type = engine_fixture_message(&f, "word", sizeof(uint64_t), false);
     large_type = engine_fixture_message(&f, "large", sizeof(uint64_t), true);
-    register_type("kept", RESTART_KEEP, &kept_type);
-    register_type("plain", RESTART_INIT, &plain_type);
+    idle_type = engine_fixture_message(&f, "idle", 0, false);
+    register_type("kept", RESTART_KEEP, OVERFLOW_POLICY_REJECT, &kept_type);
+    register_type("plain", RESTART_INIT, OVERFLOW_POLICY_REJECT, &plain_type);
+    register_type("waiting", RESTART_KEEP, OVERFLOW_POLICY_STALL, &waiting_type);
+    register_type("anew", RESTART_INIT, OVERFLOW_POLICY_STALL, &anew_type);
 }
 
 static inline actor_ref spawn(uint32_t type)

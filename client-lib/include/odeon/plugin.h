@@ -339,7 +339,8 @@ enum odeon_overflow {
     /* it is taken, and what such actors have waiting longest is dropped; above twice the limit as
      * DROP_NEWEST */
     ODEON_OVERFLOW_DROP_OLDEST = 2,
-    /* a client's waits in its port, and everything behind it; -EAGAIN to a behaviour */
+    /* a client's waits in its port, and everything behind it; -EAGAIN to a behaviour; what a group
+     * has for it is kept until there is room, and the group goes on */
     ODEON_OVERFLOW_STALL = 3,
 };
 

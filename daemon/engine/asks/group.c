@@ -8,7 +8,9 @@
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/tag.h"
 #include "daemon/engine/send/compose.h"
+#include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
+#include "daemon/engine/timers/kept.h"
 #include "daemon/engine/timers/member_look.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -118,20 +120,51 @@ static inline bool group_is_simple(const struct worker *w, const struct group_re
            w->outbox.has_room[destination];
 }
 
-/* One member's. False: it has none of it, since its queue is full. */
-static inline bool group_send(struct worker *w, struct group_record *r, actor_ref member)
+static void group_write_kept(struct envelope *at, const struct worker *w,
+                             const struct timer_request *request, uint64_t id)
+{
+    const struct group_record *r = request->data;
+    uint64_t *words = envelope_words(at);
+    (void)w, (void)id;
+    words[0] = request->to;
+    words[1] = r->publication->from;
+    words[2] = envelope_meta(r->publication->type, r->payload, BEHAVIOUR_NONE);
+    memcpy(words + 3, envelope_payload(r->publication), 8ul * r->n_words);
+}
+
+/* What became of one member's. */
+enum group_outcome { GROUP_MISSED, GROUP_KEPT, GROUP_SENT };
+
+/* group.G8 */
+static __attribute__((noinline)) enum group_outcome
+group_keep(struct worker *w, const struct group_record *r, actor_ref member, uint32_t n_waiting)
+{
+    const struct timer_request request = {
+        .to = member, .kept = true, .fill = group_write_kept, .data = r, .size = r->payload
+    };
+    uint64_t id;
+    return n_waiting < ODEON_KEPT_MAX && timers_arm_checked(w, &request, &id) == 0 ? GROUP_KEPT
+                                                                                   : GROUP_MISSED;
+}
+
+/* One member's. */
+static inline enum group_outcome group_send(struct worker *w, struct group_record *r,
+                                            actor_ref member, struct kept_wait wait)
 {
     uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(member)].key);
     uint32_t destination = actor_key_destination(key);
     if (unlikely(actor_key_generation(key) != actor_ref_generation(member) ||
                  destination == NO_DESTINATION))
-        return true; /* it has ended */
+        return GROUP_SENT; /* it has ended */
     if (unlikely(actor_key_type(key) != r->type))
         group_record_of_type(r, w, actor_key_type(key));
     bool simple = group_is_simple(w, r, destination);
-    if (unlikely(!simple && !place_has_room(w, destination, r->size)) &&
-        compose_at_limit(w, member, r->meta, destination, r->size) <= 0)
-        return false;
+    if (unlikely(wait.own || (!simple && !place_has_room(w, destination, r->size)))) {
+        if (wait.own || overflow_waits(w->engine, member, destination))
+            return group_keep(w, r, member, wait.n);
+        if (compose_at_limit(w, member, r->meta, destination, r->size) <= 0)
+            return GROUP_MISSED;
+    }
     uint64_t *words = envelope_words(simple ? outbox_append(w, destination, r->size)
                                             : place_record(w, destination, r->size));
     const uint64_t *from = envelope_payload(r->publication);
@@ -148,7 +181,25 @@ static inline bool group_send(struct worker *w, struct group_record *r, actor_re
             words[i] = from[i];
     else
         memcpy(words, from, 8ul * r->n_words);
-    return true;
+    return GROUP_SENT;
+}
+
+/* To each of a block. */
+static void group_send_block(struct worker *w, struct group_record *r,
+                             const struct member_block *block)
+{
+    struct kept_wait waits[MEMBERS_BLOCK_MAX];
+    uint32_t n[GROUP_SENT + 1] = { 0 };
+    bool any = kept_is_any(w->engine);
+    if (unlikely(any) &&
+        kept_look(w->engine, w->batch.queue, r->publication->to, block->refs, block->n, waits))
+        place_close_tail(w); /* kept.KE3 */
+    for (uint32_t i = 0; i < block->n; i++)
+        n[group_send(w, r, block->refs[i],
+                     unlikely(any) ? waits[i] : (struct kept_wait){ .n = 0 })]++;
+    stat_add(w, STAT_publications_sent, n[GROUP_SENT]);
+    stat_add(w, STAT_publications_kept, n[GROUP_KEPT]);
+    stat_add(w, STAT_publications_missed, n[GROUP_MISSED]);
 }
 
 /* A question would have as many answers as there are members, and what only the service says is for
@@ -190,7 +241,7 @@ bool group_publish(struct worker *w, const struct envelope *envelope)
     if (!group_takes(envelope))
         return false;
     struct member_block block = group_block(envelope);
-    uint32_t payload = envelope_payload_size(envelope), missed = 0;
+    uint32_t payload = envelope_payload_size(envelope);
     struct group_record record = { .publication = envelope,
                                    .size = envelope_size(payload +
                                                          envelope_prefix_bytes(tag_prefix(w))),
@@ -199,13 +250,10 @@ bool group_publish(struct worker *w, const struct envelope *envelope)
                                    .type = UINT32_MAX };
     stat_add(w, STAT_publications, block.until == 0);
     member_look_at_block(w->engine, envelope->to, &block);
-    for (uint32_t i = 0; i < block.n; i++)
-        missed += !group_send(w, &record, block.refs[i]);
+    group_send_block(w, &record, &block);
     group_charge(w, envelope->from);
     POINT(group_sent, w, envelope);
     if (block.more)
         group_go_on(w, envelope, &block); /* group.G5: there is room */
-    stat_add(w, STAT_publications_sent, block.n - missed);
-    stat_add(w, STAT_publications_missed, missed);
     return true;
 }

@@ -19,6 +19,9 @@
  * group.G7  Who leaves and joins again in one turn has left nothing [GROUP_REJOIN]: of two
  *     memberships, one that ends with that commit and one that begins, a look beside it could find
  *     both, or neither.
+ * group.G8  What a member gets that is at its limit is its type's policy alone. Where that is to
+ *     wait, its copy is kept with the turn that would have sent it, and all that are published
+ *     behind it, until they have been sent (kept.h); the publication goes on.
  */
 #pragma once
 

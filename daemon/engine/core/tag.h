@@ -3,8 +3,8 @@
  * while a message with such an id runs (run/traced.h), and only then.
  *
  * tag.TG1  Whoever writes a record in a turn's name asks here, but for what is sent again and again
- *     (a periodic timer), what tells of an end, and what is written for an actor's membership of a
- *     group: none of these has an id.
+ *     (a periodic timer), what tells of an end, what is written for an actor's membership of a
+ *     group, and what a member at its limit gets of it later: none of these has an id.
  *
  * Threads: a worker's own, from within a turn; the control thread, which runs nothing traced.
  */

@@ -102,6 +102,21 @@ struct members {
     struct timer_owners joined;                   /* memberships, by who has joined */
 };
 
+/* What was published, and waits for members to have room (timers/kept.h). */
+enum { KEPT_SENT_MAX = 512 };
+struct kept_sent {
+    actor_ref group, to;
+    uint32_t destination;
+};
+struct kept_copies {
+    struct timer_owners of; /* by who is to get them */
+    _Atomic uint32_t n;     /* those that were sent, and are not in their queue yet, included */
+    _Atomic uint32_t any;   /* 1: there has been one in this process */
+    uint32_t n_sent;        /* by the look that goes on */
+    struct kept_sent sent[KEPT_SENT_MAX];
+    bool *behind; /* by queue: one has been appended to it since a group there has looked */
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -132,4 +147,5 @@ struct timers {
     struct timer_users users;
     struct timer_put_off put_off;
     struct members members;
+    struct kept_copies kept;
 };

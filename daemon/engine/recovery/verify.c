@@ -255,8 +255,12 @@ static bool verify_is_of_a_timer(const struct segment_timer *timer, const struct
         return (message->prefix & ~(unsigned)(PREFIX_CORRELATION | PREFIX_TRACE)) == PREFIX_KIND &&
                message->flags == 0 && message->type >= MESSAGE_TYPE_FIRST_PLAIN &&
                actor_ref_slot(timer->owner) < ODEON_PORTS_MAX;
-    if (timer_is_stashed(timer)) /* as it came to its actor */
-        return timer->stashed == 1 && timer->period_ns == 0 && timer->watched == 0 &&
+    if (timer_is_kept(timer)) /* as its member gets it */
+        return timer->period_ns == 0 && timer->watched == 0 && timer->group == 0 &&
+               message->flags == 0 && message->prefix == 0 &&
+               message->type >= MESSAGE_TYPE_FIRST_PLAIN;
+    if (timer->stashed != TIMER_NOT_STASHED) /* as it came to its actor */
+        return timer_is_stashed(timer) && timer->period_ns == 0 && timer->watched == 0 &&
                message->flags == 0 && message->to == timer->owner &&
                (message->prefix & ~(unsigned)(PREFIX_CORRELATION | PREFIX_TRACE | PREFIX_ACCEPTED |
                                               PREFIX_KIND)) == 0;

@@ -59,6 +59,11 @@ static enum engine_overflow overflow_policy_of(const struct engine *e, actor_ref
         &e->segment.actor_types[segment_type_of_key(&e->segment, actor_key_type(key))].overflow);
 }
 
+bool overflow_waits(const struct engine *e, actor_ref to, uint32_t destination)
+{
+    return overflow_policy_of(e, to, destination) == OVERFLOW_POLICY_STALL;
+}
+
 static enum overflow_verdict overflow_refuse_full(struct worker *w)
 {
     stat_add(w, STAT_refused_full, 1);

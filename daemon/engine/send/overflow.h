@@ -48,6 +48,9 @@ enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t m
 /* The same for a handler's send: 1: append it; 0: dropped; -EAGAIN. */
 int overflow_send(struct worker *w, actor_ref to, uint16_t message_type, uint32_t destination);
 
+/* Does the type of `to` say that who sends to it waits, when its queue is at its limit? */
+bool overflow_waits(const struct engine *e, actor_ref to, uint32_t destination);
+
 /* The runner of a port stops at a record for this queue.  False: there is room by now. */
 bool overflow_stall(struct worker *w, uint32_t port, uint32_t destination);
 /* The runner of the queue, behind a gulp: the ports that wait for it go on. */

@@ -13,6 +13,8 @@
 #include "daemon/engine/timers/timer_put_off.h"
 #include "daemon/engine/timers/timers.h"
 
+static_assert(KEPT_SENT_MAX >= (int)TIMER_FIRES, "all that one look sends");
+
 static uint64_t timer_fire_key(const struct engine *e, actor_ref ref)
 {
     uint32_t slot = actor_ref_slot(ref);
@@ -50,19 +52,20 @@ static void timer_fire_commit(struct engine *e, uint32_t timer, uint64_t next_ns
     timer_heap_move(timers_heap_of(e, timer), timer, next_ns);
 }
 
-/* It is not sent any more. What its owner has put off is told to who has sent it, or a dead letter
- * (stash.ST4); of another timer nobody is told. */
+/* It is not sent any more. What its owner has put off, or was kept for who has ended, is told to
+ * who has sent it, or a dead letter (stash.ST4, kept.KE5); of another timer nobody is told. */
 static void timer_fire_drop(struct engine *e, uint32_t timer)
 {
     struct worker *w = e->control;
     const struct segment_timer *durable = &e->segment.timers[timer];
-    bool stashed = timer_is_stashed(durable);
-    if (stashed) {
-        (void)refuse_write(w, segment_timer_message(&e->segment, durable), REASON_STASHED);
+    bool stashed = timer_is_stashed(durable), kept = timer_is_kept(durable);
+    if (stashed || kept) {
+        (void)refuse_write(w, segment_timer_message(&e->segment, durable),
+                           stashed ? REASON_STASHED : REASON_NO_SUCH_ACTOR);
         stat_add(w, STAT_dead_letters, 1);
     }
     timer_fire_commit(e, timer, 0);
-    stat_add(w, stashed ? STAT_stash_dead : STAT_timers_dropped, 1);
+    stat_add(w, stashed ? STAT_stash_dead : STAT_timers_dropped, !kept);
 }
 
 /* Its owner is initialised by it, if by nothing else so far. */
@@ -103,6 +106,14 @@ static void timer_fire_down(struct engine *e, uint32_t timer, uint64_t key)
         message->type = MESSAGE_TYPE_PORT_DOWN;
     timer_fire_commit(e, timer, 0);
     stat_add(e->control, link ? STAT_links_ended : STAT_downs, 1);
+}
+
+static void timer_fire_kept(struct engine *e, uint32_t timer, uint64_t key)
+{
+    actor_ref to = timer_fire_copy(e, timer, key)->to;
+    kept_sent(e, e->segment.timers[timer].owner, to, actor_key_destination(key)); /* kept.KE2 */
+    timer_fire_commit(e, timer, 0);
+    stat_add(e->control, STAT_publications_sent, 1);
 }
 
 static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, uint64_t now_ns)
@@ -177,6 +188,8 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     } else if (!outbox_look_for_room(e->control, actor_key_destination(key))) {
         timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
         stat_add(e->control, STAT_timers_deferred, 1);
+    } else if (timer_is_kept(durable)) {
+        timer_fire_kept(e, timer, key);
     } else if (durable->watched) {
         timer_fire_down(e, timer, key);
     } else if (segment_timer_message(&e->segment, durable)->flags & ENVELOPE_REPLY) {
@@ -255,5 +268,6 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     pthread_mutex_unlock(&e->timers.mutex);
     if (w->outbox.length > 0)
         flush_control(w);
+    kept_flushed(e);
     return more;
 }

@@ -111,6 +111,7 @@ static uint64_t timer_recover_due(const struct engine *e, const struct segment_t
     if (slot_word_generation(word) != actor_ref_generation(timer->owner))
         return 0;
     bool stays = slot_word_state(word) == ACTOR_SLOT_PORT || watches_is_link(&e->segment, timer) ||
+                 timer_is_kept(timer) ||
                  e->segment.actor_types[slot_word_type(word)].restart == RESTART_KEEP;
     return !stays                                        ? 0
            : timer->watched && timer->end != REASON_NONE ? WATCH_DUE_NS

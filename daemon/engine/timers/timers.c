@@ -54,6 +54,8 @@ int timers_open(struct engine *e)
         r = watches_open(e);
     if (r == 0)
         r = members_open(e);
+    if (r == 0)
+        r = kept_open(e);
     if (r < 0 || n == 0)
         return r;
     r = timer_heap_open(&t->heap, n);
@@ -82,6 +84,7 @@ void timers_close(struct engine *e)
     timer_owners_close(&t->stashed);
     watches_close(e);
     members_close(e);
+    kept_close(e);
     reserve_free(t->attached, (uint64_t)e->config.actors_max * sizeof(*t->attached));
     t->attached = NULL;
     if (t->fd >= 0)
@@ -156,6 +159,7 @@ bool timers_leave(struct worker *w, actor_ref who)
     timer_owners_leave(&e->timers.owners, who);
     timer_owners_leave(&e->timers.members.joined, who);
     timer_owners_leave(&e->timers.stashed, who);
+    kept_leave(e, who);
     bool watched = watches_is_watched(e, who);
     if (!watched)
         watches_leave(w, who);
@@ -189,6 +193,7 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     }
     watches_hang(e, timer);
     members_add(e, timer);
+    due_ns = kept_add(e, timer, due_ns);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
     timer_heap_add(
         timers_heap_of(e, timer),
@@ -218,6 +223,7 @@ void timers_end(struct engine *e, uint32_t timer)
     }
     watches_unhang(e, timer);
     members_remove(e, timer);
+    kept_remove(e, timer);
     t->n_watches -= durable->watched != 0 || durable->group != 0;
     t->n--;
 }
@@ -336,7 +342,7 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     durable->place = place;
     durable->boot = load_relaxed(&e->segment.header->boots);
     durable->watched = request->watched;
-    durable->stashed = request->stashed;
+    durable->stashed = request->kept ? TIMER_KEPT : request->stashed;
     durable->end = REASON_NONE;
     durable->group = request->group;
     durable->member_place = request->group ? members_place(e, request->group) : 0;
@@ -392,7 +398,7 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
         r = -EAGAIN;
     }
     pthread_mutex_unlock(&e->timers.mutex);
-    if (!request->stashed)
+    if (!request->stashed && !request->kept)
         stat_add(w, r == 0 ? STAT_timers_armed : STAT_timers_refused, 1);
     return r;
 }
@@ -480,7 +486,7 @@ static bool timers_is_such(const struct segment *segment, uint64_t id, bool watc
 {
     const struct segment_timer *timer = &segment->timers[(uint32_t)id];
     return timers_is_there(segment, id) && (timer->watched != 0) == watch && timer->group == 0 &&
-           !timer_is_stashed(timer) && !watches_is_link(segment, timer);
+           timer->stashed == TIMER_NOT_STASHED && !watches_is_link(segment, timer);
 }
 
 int timers_cancel(struct worker *w, uint64_t id, bool watch)

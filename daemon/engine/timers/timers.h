@@ -32,6 +32,7 @@
 
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
+#include "daemon/engine/timers/kept.h"
 #include "daemon/engine/timers/timer_owners.h"
 #include "daemon/engine/timers/watches.h"
 
@@ -54,6 +55,7 @@ struct timer_request {
      * says, and has one optional word. */
     actor_ref asked, watched;
     bool stashed; /* it is never due (asks/stash.h); the record is `fill`'s */
+    bool kept;    /* ... or due when its receiver has room (kept.h); likewise */
     void (*fill)(struct envelope *at, const struct worker *w, const struct timer_request *request,
                  uint64_t id);
     uint64_t meta; /* type and behaviour, as envelope_meta() without a length */
@@ -106,7 +108,7 @@ bool timers_is_revoked(struct engine *engine, actor_ref owner, uint32_t tag);
 
 static inline bool timer_is_stashed(const struct segment_timer *timer)
 {
-    return timer->stashed != 0;
+    return timer->stashed == TIMER_STASHED;
 }
 static inline uint64_t timer_word(uint32_t generation, enum segment_timer_state state)
 {
@@ -153,6 +155,7 @@ static inline bool timers_is_of_another_life(const struct engine *engine,
 {
     return timer->boot != load_relaxed(&engine->segment.header->boots) &&
            actor_key_kind(owner_key) != ACTOR_PORT && !watches_is_link(&engine->segment, timer) &&
+           !timer_is_kept(timer) &&
            engine->segment
                    .actor_types[segment_type_of_key(&engine->segment, actor_key_type(owner_key))]
                    .restart != RESTART_KEEP;
