@@ -4,6 +4,8 @@ include(CheckCCompilerFlag)
 
 option(ODEON_STATISTICS "count what the engine does; OFF only to measure what counting costs" ON)
 
+option(ODEON_PROBES "static probes for tracers, where sys/sdt.h is (systemtap-sdt-dev)" ON)
+
 add_library(odeon_options INTERFACE)
 target_include_directories(odeon_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(odeon_options INTERFACE _GNU_SOURCE)
@@ -33,6 +35,9 @@ if(ODEON_WERROR)
 endif()
 if(NOT ODEON_STATISTICS)
     target_compile_definitions(odeon_options INTERFACE ODEON_STATISTICS=0)
+endif()
+if(NOT ODEON_PROBES)
+    target_compile_definitions(odeon_options INTERFACE ODEON_PROBES=0)
 endif()
 if(ODEON_SANITIZE)
     target_compile_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE}

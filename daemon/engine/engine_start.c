@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a segment that was found to workers that run, and back: recovery, start, stop. */
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
@@ -61,7 +62,9 @@ static void engine_start_counts_settle(struct engine *e)
 int engine_recover(struct engine *e, struct engine_recovery *ret_report)
 {
     fault_install(&e->segment.workers[e->segment.n_ids - 1].suspicion.verdict);
+    PROBE(recovery_begin, e->segment.n_ids);
     int r = recover_run(e, ret_report);
+    PROBE(recovery_end, r);
     if (r == 0) {
         engine_start_recovery_publish(e, ret_report);
         engine_start_counts_settle(e);

@@ -13,12 +13,13 @@ PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler l
 # fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
 # busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file
 # make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them
-# are seen; clang-format says whether the text is laid out; tmux is the terminal of what needs one.
+# are seen; clang-format says whether the text is laid out; tmux is the terminal of what needs one;
+# systemtap-sdt-dev has the header that static probes are made with.
 # "A|B": B does as well where it is installed, A is what is installed otherwise.
 # shellcheck disable=SC2034
 PACKAGES_TEST=(libcmocka-dev g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clang-format scdoc
     spin shellcheck systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4
-    dpkg-dev file tmux)
+    dpkg-dev file tmux systemtap-sdt-dev)
 
 # What only ./test.sh --all uses: a cross compiler and an emulator for AArch64; a scraper, and
 # a browser; the actor framework that the Savina suite stands beside (0.17, of Debian 12).

@@ -30,3 +30,10 @@ foreach(module process progress)
         $<TARGET_FILE_DIR:hostile_good>)
     set_tests_properties(unit/executor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
+
+if(ODEON_PROBES)
+    add_test(NAME unit/probes
+        COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_probes.sh ${PROJECT_SOURCE_DIR}
+            $<TARGET_FILE:odeon-executor> ${CMAKE_C_COMPILER})
+    set_tests_properties(unit/probes PROPERTIES LABELS "unit;cpu-60")
+endif()

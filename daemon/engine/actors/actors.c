@@ -12,6 +12,7 @@
 #include "daemon/engine/actors/name_index.h"
 #include "daemon/engine/actors/phases.h"
 #include "daemon/engine/actors/placement.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/base/reserve.h"
 #include "daemon/engine/segment/slot.h"
 
@@ -289,6 +290,7 @@ bool actors_ended(struct worker *w, actor_ref who, enum actor_end how, enum enve
     store_release(&e->actors.table[slot].key, actor_key(spent ? 0 : slot_word_generation(ended),
                                                         NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&durable->word, ended);
+    PROBE(end, who, why);
     bool attached = load_relaxed(&e->timers.attached[slot]) != 0; /* watches.W1: not earlier */
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
         live_add(w, slot_word_type(word), -1);

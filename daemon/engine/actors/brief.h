@@ -19,6 +19,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
 
@@ -53,6 +54,7 @@ static inline bool brief_ended(struct worker *w, uint32_t slot, actor_ref who)
     uint64_t next = slot_word(actor_ref_generation(who) + 1, 0, ACTOR_SLOT_FREE);
     store_release(&w->turn.actors[slot].key, next | actor_key(0, NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&w->turn.slots[slot].word, next | slot_word(0, REASON_FINISHED, ACTOR_SLOT_FREE));
+    PROBE(end, who, REASON_FINISHED);
     w->turn.states[slot] = NULL;
     store->brief.n_ended++;
     if (unlikely(load_relaxed(&w->engine->timers.attached[slot]) != 0)) /* watches.W1 */

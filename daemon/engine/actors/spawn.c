@@ -11,6 +11,7 @@
 #include "daemon/engine/actors/brief.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/place.h"
@@ -103,6 +104,7 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
     actor_ref ref = actor_ref_make(slot, generation);
     store_release(&e->actors.table[slot].key, actor_key(generation, queue, request->type,
                                                         actors_kind_at_spawn(e, request->type)));
+    PROBE(spawn, request->type, ref);
     place_newborn(w, ref, queue,
                   place_newborn_is_behind(w, queue) ? place_newborn_behind(w)
                                                     : place_newborn_logged(w, queue));
@@ -199,6 +201,7 @@ static inline actor_ref spawn_brief(struct worker *w, uint32_t type, uint32_t qu
     store_release(&w->turn.actors[slot].key,
                   upper | (brief_kind(type, queue) ^ ACTOR_LIVE ^ ACTOR_NEW));
     actor_ref ref = upper | actor_ref_make(slot, 0);
+    PROBE(spawn, type, ref);
     place_newborn(w, ref, queue, first);
     return ref;
 }

@@ -2,6 +2,7 @@
 #include "daemon/engine/run/mailbox.h"
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/core/rota.h"
@@ -125,6 +126,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     }
     if (gulped) {
         queue_gulp(queue, w->id);
+        PROBE(gulp, w->id, id);
         store_relaxed(&queue->ring, 0);
         POINT(bit_looked, w, id);
     }

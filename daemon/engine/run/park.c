@@ -3,6 +3,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
@@ -87,7 +88,9 @@ enum park_end park_sleep(struct worker *w, uint64_t limit_ns)
     full_barrier_after_exchange(); /* [FLAG_LOOK] */
     if (park_last_look(w) == LOOK_SLEEP) {
         stat_add(w, STAT_parks, 1);
+        PROBE(park, w->id);
         end = park_sleep_until_woken(w, limit_ns);
+        PROBE(unpark, w->id, end);
         if (end == PARK_WOKEN) {
             park_take_token(w);
             stat_add(w, STAT_wakeups_received, 1);

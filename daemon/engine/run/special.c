@@ -10,6 +10,7 @@
 #include "daemon/engine/asks/group.h"
 #include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/observe/observe.h"
@@ -237,6 +238,7 @@ static int special_refuse(struct worker *w, const struct envelope *envelope,
     uint32_t type = receiver->is_here && actor_key_lives(receiver->key)
                         ? segment_type_of_key(&w->engine->segment, actor_key_type(receiver->key))
                         : 0;
+    PROBE(refuse, envelope->to, envelope->from, envelope->type, reason);
     observe_refused(w, envelope, type, reason);
     if (envelope->type != MESSAGE_TYPE_INIT)
         special_dead_letter(w, envelope, reason);

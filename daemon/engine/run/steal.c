@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port_steal.h"
@@ -174,6 +175,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     steal_count_attempt(thief, v);
     if (taken >= 0) {
         steal_count_steal(thief, v);
+        PROBE(steal, thief->id, v, taken);
         return taken;
     }
     stat_add(thief, lost ? STAT_steal_failures_lost_race : STAT_steal_failures_no_candidates, 1);
@@ -191,6 +193,7 @@ static int64_t steal_port(struct worker *thief)
     if (taken >= 0) {
         steal_count_attempt(thief, victim);
         steal_count_steal(thief, victim);
+        PROBE(steal, thief->id, victim, taken);
     }
     return taken;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/signal/own_thread.h"
@@ -28,6 +29,7 @@ bool sleeper_claim(struct engine *e, uint32_t worker)
 void wake(struct worker *w)
 {
     uint64_t one = 1;
+    PROBE(wake, w->id);
     /* EAGAIN: the counter is full, so it is readable */
     ssize_t r = write(w->doorbells.wake_fd, &one, sizeof(one));
     (void)r;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/probe.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/pace.h"
@@ -254,6 +255,7 @@ static void stall_judge(struct engine *e, struct worker *w, struct stall_watch *
         watch->overdue_as = stall;
         watch->overdue_as.aside = -EAGAIN;
         watch->overdue_as.aside_text = SET_ASIDE_NOT_HELD;
+        PROBE(stall, w->id, stall.actor, watch->age_ns);
         stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
         store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
     }
