@@ -108,6 +108,7 @@ seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/segment/queue.
 seed top helpers "$SPDX" "not one of"
 seed top seed.txt "a note" "not one of"
 seed licence daemon/common/seed.c "int seed;" "SPDX"
+seed licence bench/seed.hpp "int seed;" "SPDX"
 seed licence tests/seed.sh "#!/bin/bash\n\ntrue\n# SPDX-License-Identifier: Apache-2.0" "SPDX"
 seed machine docs/seed.md "see /""home/somebody/odeon" "machine"
 seed machine tests/seed.sh "wget http://deb.""debian.org/debian" "machine"
@@ -162,11 +163,14 @@ seed functions daemon/common/few_a.c "$(function_of '    if (a)
                 } while (a);')" "few_seed is nested 5 levels deep"
 seed functions daemon/common/few_a.c "$SPDX\nint few_seed(void)\n{\n    return 0;" \
     "cannot be read: a function without an end"
+seed functions bench/few.hpp "$(function_of "$(printf '    a++;\\n%.0s' $(seq 57))")\n" \
+    "few_seed has 61 lines"
 seed names daemon/common/few_tables.c \
     "$SPDX\nstatic int table_one(void)\n{\n}\nstatic int few_tables_do(void)\n{\n}
 static int seed_it(void)\n{\n}" "seed_it does not carry"
 if [ "${FORMATTED[-1]}" = format ]; then
     seed format daemon/common/few.c "int  seed;" "clang-format"
+    seed format bench/few.hpp "int  seed;" "clang-format"
 fi
 hundred=$(printf 'é%.0s' {1..100})
 seed width daemon/common/few.c "/* $hundred */" "106 columns"
