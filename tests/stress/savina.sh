@@ -5,9 +5,10 @@
 # --policies instead by every policy and mode. Sizes that cannot be are refused, and the field is
 # named. Matrix search is run with all placements that its script has. The times mean nothing here.
 # Needs two CPUs; 77: there is one.
+cd "$(dirname "$0")/../.." || exit 1
+. bench/lib.sh # sets WORK, as the next one does: that is the folder of this test
 # shellcheck source=tests/stress/bench_lines.sh
-. "$(dirname "$0")/bench_lines.sh"
-. bench/lib.sh
+. tests/stress/bench_lines.sh
 export SELF=savina.sh
 BUILD=$1 COUNT=0
 
