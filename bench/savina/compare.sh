@@ -77,6 +77,23 @@ turn()
     return 1
 }
 
+# Three digits of a number, and no exponent, however small it is.
+DIGITS='function digits(v,    d)
+{
+    for (d = 3; v < 0.1 && d < 12; d++)
+        v *= 10
+    return d
+}'
+
+# ratio A B: A divided by B.
+ratio()
+{
+    awk -v a="$1" -v b="$2" "$DIGITS"' BEGIN {
+        if (b > 0) printf "%." digits(a / b) "f\n", a / b
+        else print "nan"
+    }'
+}
+
 # compare NAME CORES: both sides by turns; one line.
 compare()
 {
@@ -89,7 +106,7 @@ compare()
     ours=$M ours_spread=$SPREAD
     figure "theirs $name $cores" || return
     theirs=$M
-    ratio=$(divide "$ours" "$theirs")
+    ratio=$(ratio "$ours" "$theirs")
     add "ratio $cores" "$ratio"
     echo "bench=savina_compare program=$name cores=$cores ns_per_message=$ours" \
         "caf_ns_per_message=$theirs ratio=$ratio spread=$ours_spread caf_spread=$SPREAD" \
@@ -102,11 +119,11 @@ mean()
     local cores=$1 words
     [ -n "${VALUES[ratio $cores]-}" ] || return
     # shellcheck disable=SC2086 # a list
-    words=$(printf '%s\n' ${VALUES[ratio $cores]} | awk -v target="${TARGET[$cores]-}" '
+    words=$(printf '%s\n' ${VALUES[ratio $cores]} | awk -v target="${TARGET[$cores]-}" "$DIGITS"'
         { sum += log($1) }
         END {
             mean = exp(sum / NR)
-            printf "programs=%d geometric_mean=%.3f", NR, mean
+            printf "programs=%d geometric_mean=%." digits(mean) "f", NR, mean
             if (target != "")
                 printf " target=%s met=%s", target, (mean <= target ? "yes" : "no")
         }')

@@ -197,7 +197,7 @@ function bar(y, value,    x)
         value <= 1 ? "#999999" : "#444444"
     print " stroke=\"#222222\"/>"
     text(value < 1 ? x - 5 : x + 5, y + 4, value < 1 ? "end" : "start", 11, "#222222",
-        sprintf("%.3f", value))
+        sprintf(value < 0.01 ? "%.2g" : "%.3f", value))
 }
 
 function draw(    r, s, y, v, head)

@@ -96,6 +96,32 @@ for cores in 1 2; do
 done
 cmp -s "$WORK/out" "$WORK/saved"
 tap $? "what was saved is what was printed"
+# A build whose CAF takes what it is told to: a ratio has digits however small it is, and what is
+# wrong on its side is said.
+FAKE=$WORK/build
+mkdir -p "$FAKE/bench"
+ln -s "$(realpath "$BUILD")"/bin "$FAKE/"
+ln -s "$(realpath "$BUILD")"/bench/* "$FAKE/bench/"
+rm "$FAKE/bench/odeon-savina-caf"
+cat >"$FAKE/bench/odeon-savina-caf" <<'END'
+#!/bin/sh
+[ "$1" != --names ] || exec echo count
+echo "bench=savina_caf program=count ns_per_message=$NS check=$CHECK"
+END
+chmod +x "$FAKE/bench/odeon-savina-caf"
+NS=50000000.0 CHECK=ok bench/savina/compare.sh --small --rounds 1 --runs 1 --cores 1 \
+    --build "$FAKE" >"$WORK/slow" 2>"$WORK/err"
+tap $? "compare.sh with a CAF that is slow"
+for line in "^bench=savina_compare program=count .* ratio=0\.0*[1-9]$NUMBER " \
+    "^bench=savina_compare_mean .* geometric_mean=0\.0*[1-9]$NUMBER "; do
+    grep -qE "$line" "$WORK/slow"
+    tap $? "... $line"
+done
+NS=1.0 CHECK='"wrong"' bench/savina/compare.sh --small --rounds 1 --runs 1 --cores 1 \
+    --build "$FAKE" >"$WORK/slow" 2>"$WORK/err"
+[ $? = 1 ] && grep -q 'count, 1 worker(s): CAF has failed' "$WORK/err" &&
+    ! grep -q '^bench=savina_compare' "$WORK/slow"
+tap $? "compare.sh with a CAF that is wrong fails, and has no line of it"
 for wrong in '--nonsense' 'nonsense' '--cores 0' '--cores 4096' '--rounds x' '--runs'; do
     # shellcheck disable=SC2086 # words
     ! bench/savina/compare.sh --small --build "$BUILD" $wrong >/dev/null 2>"$WORK/err" &&
