@@ -206,6 +206,8 @@ enum message_type_system {
     /* in a port's ring: its client wants to be told of the receiver's end, by a correlation id and
      * no payload; to a port: that end has come; payload struct down */
     MESSAGE_TYPE_PORT_DOWN = 6,
+    /* in a port's ring: ... not any more, by the same words */
+    MESSAGE_TYPE_PORT_DEMONITOR = 8,
     MESSAGE_TYPE_FIRST_USER = 16, /* from here on they have an entry in the table of types */
     /* the service's own word for a question that stays without an answer: struct no_answer */
     MESSAGE_TYPE_NO_ANSWER = 16,
@@ -239,8 +241,9 @@ enum envelope_reason {
     REASON_BEGUN_ANEW,  /* its state was lost with the executor; it begins again */
     REASON_NOT_RESUMED, /* ... and its type does not */
     /* and this one of records again */
-    REASON_TIMERS_FULL, /* as many messages wait for their time as may, or for its user */
-    REASON_STASHED,     /* its receiver had put it off, and has ended or begun anew */
+    REASON_TIMERS_FULL,     /* as many messages wait for their time as may, or for its user */
+    REASON_STASHED,         /* its receiver had put it off, and has ended or begun anew */
+    REASON_NO_SUCH_MONITOR, /* what a client gives up is none of its port's, or has been told */
     REASON_N,
 };
 

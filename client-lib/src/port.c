@@ -158,6 +158,7 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     port->prefix = plan->prefix;
     port->room_by_pipe = plan->room_by_pipe;
     port->monitors = plan->monitors;
+    port->demonitors = plan->demonitors;
     port->actors_max = port->actors_alone = plan->actors_max;
     memcpy(port->token, plan->token, sizeof(port->token));
     STAILQ_INIT(&port->kept);

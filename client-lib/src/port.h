@@ -71,6 +71,7 @@ struct odeon_port {
     int doorbell;
     bool room_by_pipe;            /* the service tells of room there, too */
     bool monitors;                /* the service tells of ends */
+    bool demonitors;              /* ... and takes it back that it is to */
     uint64_t n_full, n_doorbells; /* posts without room; system calls that woke the service */
     int64_t looked_ns;            /* CLOCK_MONOTONIC_COARSE: when a post looked for events */
     bool shared;                  /* port.L6 */
@@ -108,7 +109,7 @@ struct odeon_port {
 struct port_plan {
     uint64_t submission_bytes, delivery_bytes;
     uint32_t submission_offset, delivery_offset, payload_max, actors_max, prefix;
-    bool room_by_pipe, monitors;
+    bool room_by_pipe, monitors, demonitors;
     uint64_t id;
     odeon_ref ref;
     int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */

@@ -49,6 +49,7 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
         .prefix = reply->prefix,
         .room_by_pipe = reply->room_by_pipe,
         .monitors = reply->monitors,
+        .demonitors = reply->demonitors,
         .id = reply->port_id,
         .ref = reply->ref,
     };

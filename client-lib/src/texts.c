@@ -29,7 +29,9 @@ SAME(BEGUN_ANEW);
 SAME(NOT_RESUMED);
 SAME(TIMERS_FULL);
 SAME(STASHED);
-_Static_assert((int)ODEON_REASON_STASHED + 1 == (int)REASON_N, "a reason has no public number");
+SAME(NO_SUCH_MONITOR);
+_Static_assert((int)ODEON_REASON_NO_SUCH_MONITOR + 1 == (int)REASON_N,
+               "a reason has no public number");
 
 const char *odeon_reason_name(unsigned reason)
 {

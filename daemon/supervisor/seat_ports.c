@@ -264,6 +264,7 @@ static void seat_ports_fill_open_reply(const struct seat_port *port, Odeon__Port
     body->prefix = PREFIX_CLIENT_MAY_SET;
     body->room_by_pipe = port->pipe_read_fd >= 0;
     body->monitors = true;
+    body->demonitors = true;
 }
 
 static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)

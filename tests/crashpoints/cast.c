@@ -675,16 +675,19 @@ bool client_post(struct life *life, uint32_t id)
     if (!book->open || book->posted == book->n_posts)
         return false;
     const struct post *post = &book->post[book->posted];
-    bool down = ledger->row[post->row].flags & ROW_DOWN;
+    bool undo = ledger->row[post->row].flags & ROW_UNDO,
+         down = undo || ledger->row[post->row].flags & ROW_DOWN;
     unsigned later = ledger->row[post->row].flags & ROW_LATER ? PREFIX_AFTER : 0,
              prefix = later | (post->correlated ? PREFIX_CORRELATION : 0);
     uint32_t number = (uint32_t)++book->next[post->row];
-    uint64_t correlation = (uint64_t)post->row << 32 | number;
+    uint64_t correlation = (uint64_t)(post->row - undo) << 32 | number;
     struct envelope *at =
         (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
     size_t size = down ? 0 : item_fill(envelope_payload_behind(at, prefix), post->row, number);
     *at = (struct envelope){ .to = post->to,
-                             .type = down ? MESSAGE_TYPE_PORT_DOWN : item_type,
+                             .type = undo   ? MESSAGE_TYPE_PORT_DEMONITOR
+                                     : down ? MESSAGE_TYPE_PORT_DOWN
+                                            : item_type,
                              .length = (uint16_t)(envelope_prefix_bytes(prefix) + size),
                              .behaviour = BEHAVIOUR_NONE,
                              .prefix = (uint8_t)prefix };

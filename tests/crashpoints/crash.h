@@ -146,6 +146,7 @@ enum row_flags {
     ROW_URGENT = 32,  /* through urgent lanes */
     ROW_LATER = 128,  /* a client's, to be sent at a time to come */
     ROW_DOWN = 256,   /* a client's, which monitors its receiver; ends that it is told of */
+    ROW_UNDO = 512,   /* a client's, which gives up the monitor of the row before; nothing comes */
     ROW_PREFIX = 16,  /* of a poster that may have died: it may end early, not before `accepted` */
 };
 

@@ -150,6 +150,27 @@ static void client_from_beginning_to_end(struct life *life)
     tell_client(life);
 }
 
+/* It gives up what it has begun, before the end, which it is not told of; nor is it refused, though
+ * the record may be taken by two executors. */
+static void setup_client_gives_up(struct life *life)
+{
+    actor_ref watched;
+    ledger->client[0].generation = 1;
+    life_port_add(life, 0);
+    row_expect(CLIENT_WORDS, 1, 0, 0);
+    row_expect(CLIENT_WORDS + WATCHER_ITEMS, 1, ROW_CLIENT, 0);
+    row_expect(CLIENT_DOWNS, 0, ROW_CLIENT | ROW_DOWN, 0);
+    row_expect(CLIENT_DOWNS + 1, 0, ROW_CLIENT | ROW_UNDO, 0);
+    watched = cast_spawn(life->engine, CAST_MORTAL, 1, NULL, 0);
+    life_quiesce(life);
+    ledger->live[CAST_MORTAL]--;
+    client_books(0, watched, CLIENT_DOWNS, 1, true);
+    client_books(0, watched, CLIENT_DOWNS + 1, 1, true);
+    client_books(0, watched, CLIENT_WORDS, 1, false);
+    while (client_post(life, 0)) {
+    }
+}
+
 /* Its monitors end with its port; whether it is told something before is nobody's business. */
 static void setup_client_goes(struct life *life)
 {
@@ -186,6 +207,8 @@ const struct scene scenes_monitors[] = {
     { "a client is told of ends", setup_client_ended, NULL, tell_client, 0, true, NULL, false },
     { "a client monitors from beginning to end", setup_client, NULL, client_from_beginning_to_end,
       1, true, NULL, false },
+    { "a client gives a monitor up", setup_client_gives_up, NULL, client_from_beginning_to_end, 1,
+      true, NULL, false },
     { "a client that monitors goes", setup_client_goes, prepare_client_goes, client_goes, 1, true,
       NULL, false },
     { .name = NULL },

@@ -50,8 +50,8 @@ static struct envelope record(struct world *w, struct input *input)
     case 4:
         e.type = MESSAGE_TYPE_POISON_DELETE + kind / 16 % 3;
         break;
-    case 5: /* whoever it is, a monitor */
-        e.type = MESSAGE_TYPE_PORT_DOWN;
+    case 5: /* whoever it is, a monitor, or it is given up */
+        e.type = kind & 32 ? MESSAGE_TYPE_PORT_DEMONITOR : MESSAGE_TYPE_PORT_DOWN;
         e.prefix = kind & 128 ? 0 : PREFIX_CORRELATION;
         e.length = kind & 64 ? 16 : 8;
         break;

@@ -324,6 +324,8 @@ static void test_refused_records(void **state)
     envelope = number_envelope(echo); /* a monitor is an id, and has no payload */
     envelope.type = MESSAGE_TYPE_PORT_DOWN;
     check_refusal(&envelope, REASON_BAD_SIZE);
+    envelope.type = MESSAGE_TYPE_PORT_DEMONITOR;
+    check_refusal(&envelope, REASON_BAD_SIZE);
     envelope = number_envelope(echo); /* a correlation id that is cut off */
     envelope.prefix = PREFIX_CORRELATION;
     envelope.length = 4;

@@ -227,6 +227,13 @@ breaks safety quick watch -DWATCH_SLOT
 breaks safety quick watch -DWATCH_STAMP
 breaks safety quick watch -DWATCH_FLUSH
 breaks safety quick watch -DWATCH_NOLOOK
+holds  safety quick port_watch
+holds  safety quick port_watch -DK=3
+breaks safety quick port_watch -DMONITOR_EARLY
+breaks safety quick port_watch -DGIVE_EARLY
+breaks safety quick port_watch -DGIVE_LATE
+breaks safety quick port_watch -DGIVE_VOID
+breaks safety quick port_watch -DGIVE_OPEN
 holds  safety quick group -DK=1
 holds  safety full  group -DK=2
 breaks safety quick group -DGROUP_TWO_FLIPS

@@ -125,6 +125,11 @@ int late_port_monitor(void)
     return odeon_port_monitor(late.port, late.ledger, 1);
 }
 
+int late_port_demonitor(void)
+{
+    return odeon_port_demonitor(late.port, late.ledger, 1);
+}
+
 int late_post_with(void)
 {
     struct probe_number number = { 0 };

@@ -34,6 +34,7 @@ int late_answer(void);
 int late_post_urgent(void);
 int late_post_after(void);
 int late_port_monitor(void);
+int late_port_demonitor(void);
 int late_post_with(void);
 int late_forget(void);
 int late_reserve_with(void);

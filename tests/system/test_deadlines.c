@@ -474,6 +474,7 @@ static const struct row {
     { "odeon_port_post_urgent", late_post_urgent, 0, FULL },
     { "odeon_port_post_after", late_post_after, 0, FULL },
     { "odeon_port_monitor", late_port_monitor, 0, FULL },
+    { "odeon_port_demonitor", late_port_demonitor, 0, FULL },
     { "odeon_port_post_with", late_post_with, 0, LATE },
     { "odeon_port_timeout", late_next_deadline, 0, 0 },
     { "odeon_port_forget", late_forget, 0, 0 },

@@ -20,7 +20,7 @@
 #include "tests/system/manager.h"
 #include "tests/system/mortal.h"
 
-enum { PORTS = 3, ENDS = 1200, KILL_EVERY = 50, CLIENTS = 8, TIMERS = 16 };
+enum { PORTS = 3, ENDS = 1200, KILL_EVERY = 50, CLIENTS = 8, TIMERS = 16, MEETS = 200 };
 
 /* Each port is another client's. */
 static struct manager *manager;
@@ -344,6 +344,93 @@ static void test_the_port_is_closed(void **state)
     assert_int_equal(n_monitors(ODEON_NOBODY), 0);
 }
 
+/* ---- given up */
+
+static void expect_no_monitor(int port, uint64_t id)
+{
+    struct odeon_refusal refusal = next_refusal(port);
+
+    assert_int_equal(refusal.type, ODEON_MSG_DEMONITOR);
+    assert_int_equal(refusal.reason, ODEON_REASON_NO_SUCH_MONITOR);
+    assert_int_equal(refusal.correlation, id);
+}
+
+/* Of this port alone, over kills, and it counts no longer. */
+static void test_given_up(void **state)
+{
+    odeon_ref actor = spawn(clients[0], "ends_kept", NULL, NULL, 0),
+              second = spawn(clients[0], "ends_kept", NULL, NULL, 0);
+
+    (void)state;
+    for (uint64_t id = 1; id <= 3; id++)
+        for (int port = 1; port < PORTS; port++)
+            assert_int_equal(odeon_port_monitor(ports[port], actor, id), 0);
+    assert_true(wait_until(n_monitors(actor) == 6));
+    assert_int_equal(odeon_port_demonitor(ports[1], actor, 1), 0);
+    assert_true(wait_until(n_monitors(actor) == 5));
+    manager_kill_executor(manager);
+    assert_int_equal(odeon_port_demonitor(ports[1], actor, 2), 0);
+    manager_kill_both(manager);
+    assert_true(wait_until(n_monitors(actor) == 4));
+    assert_int_equal(odeon_port_demonitor(ports[1], actor, 2), 0); /* twice */
+    expect_no_monitor(1, 2);
+    assert_int_equal(odeon_port_demonitor(ports[1], actor, 4), 0); /* unknown */
+    expect_no_monitor(1, 4);
+    assert_int_equal(odeon_port_demonitor(ports[1], second, 3), 0); /* of whom it has none */
+    expect_no_monitor(1, 3);
+    assert_int_equal(odeon_port_demonitor(ports[0], actor, 3), 0); /* another port's */
+    expect_no_monitor(0, 3);
+    end_actor(actor, ODEON_NOBODY, 0);
+    assert_int_equal(next_down(1).monitor, 3);
+    expect_nothing(1);
+    for (uint64_t id = 1; id <= 3; id++)
+        assert_int_equal(next_down(2).monitor, id);
+    assert_int_equal(odeon_port_demonitor(ports[2], actor, 3), 0); /* it has been told */
+    expect_no_monitor(2, 3);
+    assert_int_equal(n_monitors(ODEON_NOBODY), 0);
+}
+
+/* Ends and giving up meet: of each there is a word and a refusal, or neither. */
+static void test_given_up_while_it_ends(void **state)
+{
+    struct odeon_delivery delivery;
+    unsigned downs[MEETS + 1] = { 0 }, refusals[MEETS + 1] = { 0 };
+
+    (void)state;
+    for (uint64_t i = 1; i <= MEETS; i++) {
+        odeon_ref actor = spawn(clients[0], "ends_kept", NULL, NULL, 0);
+
+        assert_int_equal(odeon_port_monitor(ports[1], actor, i), 0);
+        assert_true(wait_until(n_monitors(actor) == 1));
+        end_actor(actor, ODEON_NOBODY, 0);
+        for (uint64_t spin = 0; spin < i * 37 % MEETS; spin++)
+            (void)odeon_port_check(ports[1]);
+        assert_int_equal(odeon_port_demonitor(ports[1], actor, i), 0);
+    }
+    /* an answer to what was posted behind them: no word, no refusal comes behind it */
+    odeon_ref last = spawn(clients[0], "ends_kept", NULL, NULL, 0);
+    end_actor(last, ODEON_NOBODY, 0);
+    assert_int_equal(odeon_port_monitor(ports[1], last, MEETS + 1), 0);
+    for (bool more = true; more;) {
+        next(1, &delivery);
+        if (delivery.type == ODEON_MSG_REFUSAL) {
+            assert_in_range(delivery.correlation, 1, MEETS);
+            refusals[delivery.correlation]++;
+        } else {
+            struct odeon_down down = down_of(&delivery);
+            more = down.monitor <= MEETS;
+            if (more)
+                downs[down.monitor]++;
+        }
+        odeon_port_release(ports[1]);
+    }
+    for (uint64_t i = 1; i <= MEETS; i++)
+        if (downs[i] > 1 || downs[i] != refusals[i])
+            fail_msg("%llu: %u words, %u refusals", (unsigned long long)i, downs[i], refusals[i]);
+    expect_nothing(1);
+    assert_int_equal(n_monitors(ODEON_NOBODY), 0);
+}
+
 /* ---- refusals */
 
 /* What the library does not post. */
@@ -417,6 +504,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_over_kills, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clients, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_port_is_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_given_up_while_it_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_more_than_may, setup_few, teardown),
     };

@@ -58,6 +58,7 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
         .prefix = PREFIX_CLIENT_MAY_SET,
         .room_by_pipe = pipe,
         .monitors = true,
+        .demonitors = true,
         .id = 1,
         .ref = actor_ref_make(7, 1),
     };

@@ -83,13 +83,22 @@ static void fire(uint64_t now_ns)
     timer_fixture_run(&f);
 }
 
-static void post_monitor(struct client *c, actor_ref who, uint64_t id)
+static void post_words(struct client *c, uint16_t type, actor_ref who, uint64_t id)
 {
     client_post_as(
-        c,
-        (struct envelope){
-            .to = who, .type = MESSAGE_TYPE_PORT_DOWN, .prefix = PREFIX_CORRELATION, .length = 8 },
+        c, (struct envelope){ .to = who, .type = type, .prefix = PREFIX_CORRELATION, .length = 8 },
         &id);
+}
+
+static void post_monitor(struct client *c, actor_ref who, uint64_t id)
+{
+    post_words(c, MESSAGE_TYPE_PORT_DOWN, who, id);
+}
+
+static void gives_up(struct client *c, actor_ref who, uint64_t id)
+{
+    post_words(c, MESSAGE_TYPE_PORT_DEMONITOR, who, id);
+    visit(c);
 }
 
 static void monitors(struct client *c, actor_ref who, uint64_t id)
@@ -187,14 +196,25 @@ static void expect_told(struct client *c, actor_ref who, uint64_t id, enum envel
     assert_int_equal(down.reason, reason);
 }
 
-static void expect_refusal(struct client *c, uint64_t id, enum envelope_reason reason)
+static void expect_refused(struct client *c, uint16_t type, uint64_t id,
+                           enum envelope_reason reason)
 {
     struct refusal refusal;
 
     memcpy(&refusal, envelope_payload(next(c, MESSAGE_TYPE_REFUSAL)), sizeof(refusal));
-    assert_int_equal(refusal.type, MESSAGE_TYPE_PORT_DOWN);
+    assert_int_equal(refusal.type, type);
     assert_int_equal(refusal.correlation, id);
     assert_int_equal(refusal.reason, reason);
+}
+
+static void expect_refusal(struct client *c, uint64_t id, enum envelope_reason reason)
+{
+    expect_refused(c, MESSAGE_TYPE_PORT_DOWN, id, reason);
+}
+
+static void expect_no_monitor(struct client *c, uint64_t id)
+{
+    expect_refused(c, MESSAGE_TYPE_PORT_DEMONITOR, id, REASON_NO_SUCH_MONITOR);
 }
 
 static void expect_nothing(struct client *c)
@@ -448,17 +468,25 @@ static void test_bounds_of_a_user(void **state)
     expect_only_told(actor, 78, REASON_FINISHED);
 }
 
-static void forge(struct envelope header, const void *words, enum envelope_reason reason)
+static void forge_as(uint16_t type, struct envelope header, const void *words,
+                     enum envelope_reason reason)
 {
     uint64_t id = 0;
 
     if (header.prefix & PREFIX_CORRELATION && header.length >= 8)
         memcpy(&id, words, sizeof(id));
-    header.type = MESSAGE_TYPE_PORT_DOWN;
+    header.type = type;
     client_post_as(&client, header, words);
     visit(&client);
-    expect_refusal(&client, id, reason);
+    expect_refused(&client, type, id, reason);
     assert_int_equal(load_relaxed(&client.executor->broken), PORT_OK);
+}
+
+/* Whether it is to begin one or to give it up. */
+static void forge(struct envelope header, const void *words, enum envelope_reason reason)
+{
+    forge_as(MESSAGE_TYPE_PORT_DOWN, header, words, reason);
+    forge_as(MESSAGE_TYPE_PORT_DEMONITOR, header, words, reason);
 }
 
 /* What no library posts, and disturbs nobody. */
@@ -535,6 +563,155 @@ static void test_behind_a_full_ring(void **state)
     expect_only_told(actor, 7, REASON_FINISHED);
 }
 
+/* ---- given up */
+
+static void expect_none_left(void)
+{
+    assert_int_equal(f.engine->timers.n, 0);
+    assert_int_equal(f.engine->timers.users.n, 0);
+    assert_int_equal(f.engine->timers.cancelled.n, 0);
+}
+
+static void test_given_up(void **state)
+{
+    (void)state;
+    monitors(&client, actor, 7);
+    gives_up(&client, actor, 7);
+    expect_none_left();
+    ends(actor);
+    fire(LATER);
+    restart();
+    fire(LATER);
+    expect_nothing(&client);
+    expect_none_left();
+    assert_int_equal(engine_fixture_stat(&f, STAT_downs), 0);
+}
+
+/* In one visit, too, and between others'. */
+static void test_given_up_at_once(void **state)
+{
+    actor_ref second = spawn(kept_type);
+
+    (void)state;
+    for (uint64_t id = 1; id <= 3; id++)
+        post_monitor(&client, id == 3 ? second : actor, id);
+    post_words(&client, MESSAGE_TYPE_PORT_DEMONITOR, actor, 1);
+    visit(&client);
+    assert_int_equal(f.engine->timers.n, 2);
+    ends(actor);
+    ends(second);
+    fire(LATER);
+    expect_told(&client, actor, 2, REASON_FINISHED);
+    expect_only_told(second, 3, REASON_FINISHED);
+}
+
+/* Another id, another actor, another port's; twice; told before. Nobody else's is disturbed. */
+static void test_nothing_to_give_up(void **state)
+{
+    actor_ref second = spawn(kept_type);
+
+    (void)state;
+    gives_up(&client, actor, 7);
+    expect_no_monitor(&client, 7);
+    monitors(&client, actor, 7);
+    monitors(&other, actor, 8);
+    gives_up(&client, actor, 8);
+    expect_no_monitor(&client, 8);
+    gives_up(&client, second, 7);
+    expect_no_monitor(&client, 7);
+    gives_up(&other, actor, 7);
+    expect_no_monitor(&other, 7);
+    assert_int_equal(f.engine->timers.n, 2);
+    gives_up(&client, actor, 7);
+    expect_nothing(&client);
+    gives_up(&client, actor, 7);
+    expect_no_monitor(&client, 7);
+    ends(actor);
+    fire(LATER);
+    expect_told(&other, actor, 8, REASON_FINISHED);
+    gives_up(&other, actor, 8);
+    expect_no_monitor(&other, 8);
+    expect_nothing(&other);
+    expect_nothing(&client);
+    expect_none_left();
+}
+
+/* The end has come, and its word is under way: it waits to be sent, and never is; or it has been
+ * sent, and comes. */
+static void test_given_up_when_the_end_has_come(void **state)
+{
+    actor_ref second = spawn(kept_type);
+
+    (void)state;
+    monitors(&client, actor, 7);
+    ends(actor);
+    gives_up(&client, actor, 7);
+    expect_none_left();
+    fire(LATER);
+    expect_nothing(&client);
+    monitors(&client, second, 8);
+    ends(second);
+    fire(clock_now_ns());
+    gives_up(&client, second, 8);
+    expect_told(&client, second, 8, REASON_FINISHED);
+    expect_no_monitor(&client, 8);
+    expect_nothing(&client);
+}
+
+/* Each call is one, whatever its words are. */
+static void test_given_up_one_by_one(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        monitors(&client, actor, 7);
+    gives_up(&client, actor, 7);
+    assert_int_equal(f.engine->timers.n, 2);
+    gives_up(&client, actor, 7);
+    assert_int_equal(f.engine->timers.n, 1);
+    ends(actor);
+    fire(LATER);
+    expect_only_told(actor, 7, REASON_FINISHED);
+}
+
+/* What was given up counts no longer, from that record on. */
+static void test_given_up_and_begun_at_the_bound(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= TIMERS / 2; i++)
+        post_monitor(&client, actor, i);
+    visit(&client);
+    for (uint64_t i = 1; i <= TIMERS; i++) {
+        post_words(&client, MESSAGE_TYPE_PORT_DEMONITOR, actor, i);
+        post_monitor(&client, actor, i + TIMERS / 2);
+        visit(&client);
+    }
+    expect_nothing(&client);
+    monitors(&client, actor, 77);
+    expect_refusal(&client, 77, REASON_TIMERS_FULL);
+    ends(actor);
+    fire(LATER);
+    for (uint64_t i = TIMERS + 1; i <= TIMERS + TIMERS / 2; i++)
+        expect_told(&client, actor, i, REASON_FINISHED);
+    expect_none_left();
+}
+
+/* The executor dies behind the record: it is given up, and no more than once. */
+static void test_given_up_to_one_who_died(void **state)
+{
+    (void)state;
+    monitors(&client, actor, 7);
+    monitors(&client, actor, 8);
+    restart();
+    post_words(&client, MESSAGE_TYPE_PORT_DEMONITOR, actor, 7);
+    die(visit_it);
+    restart();
+    visit(&client);
+    expect_nothing(&client);
+    ends(actor);
+    fire(LATER);
+    expect_only_told(actor, 8, REASON_FINISHED);
+}
+
 #define MONITOR_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -557,6 +734,13 @@ int main(void)
         MONITOR_TEST(test_forged),
         MONITOR_TEST(test_a_slot_that_cannot_be),
         MONITOR_TEST(test_behind_a_full_ring),
+        MONITOR_TEST(test_given_up),
+        MONITOR_TEST(test_given_up_at_once),
+        MONITOR_TEST(test_nothing_to_give_up),
+        MONITOR_TEST(test_given_up_when_the_end_has_come),
+        MONITOR_TEST(test_given_up_one_by_one),
+        MONITOR_TEST(test_given_up_and_begun_at_the_bound),
+        MONITOR_TEST(test_given_up_to_one_who_died),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

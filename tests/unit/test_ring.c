@@ -146,6 +146,30 @@ static void test_a_monitor_is_an_id(void **state)
     assert_int_equal(word_at(f->payload), 77);
 }
 
+static void test_a_monitor_is_given_up_by_the_same_words(void **state)
+{
+    struct fixture *f = *state;
+    struct envelope e;
+
+    assert_int_equal(odeon_port_demonitor(f->port, actor, 77), 0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(e.to, actor);
+    assert_int_equal(e.type, MESSAGE_TYPE_PORT_DEMONITOR);
+    assert_int_equal(e.type, ODEON_MSG_DEMONITOR);
+    assert_int_equal(e.flags, 0);
+    assert_int_equal(e.prefix, PREFIX_CORRELATION);
+    assert_int_equal(e.length, 8);
+    assert_int_equal(word_at(f->payload), 77);
+    assert_int_equal(odeon_port_demonitor(NULL, actor, 1), -EINVAL);
+    assert_int_equal(odeon_port_demonitor(f->port, actor, 0), -EINVAL);
+    assert_int_equal(odeon_port_demonitor(f->port, actor, UINT64_C(1) << 63), -EINVAL);
+    assert_int_equal(odeon_port_demonitor(f->port, ODEON_NOBODY, 1), -ESRCH);
+    f->port->demonitors = false; /* a service that knows monitors, and not this */
+    assert_int_equal(odeon_port_demonitor(f->port, actor, 1), -ENOSYS);
+    assert_non_null(strstr(odeon_error_text(), "older"));
+    assert_false(fake_take(&f->fake, &e, f->payload));
+}
+
 static void test_a_monitor_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -557,6 +581,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_post_after_says_when, setup, teardown),
         cmocka_unit_test_setup_teardown(test_post_after_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_monitor_is_an_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_monitor_is_given_up_by_the_same_words, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_monitor_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_ring_would_block, setup, teardown),

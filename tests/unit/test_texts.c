@@ -26,7 +26,7 @@ static void test_reasons(void **state)
         for (unsigned i = 0; i < n; i++)
             assert_string_not_equal(odeon_reason_name(i), odeon_reason_name(n));
     }
-    assert_int_equal(n, ODEON_REASON_STASHED + 1);
+    assert_int_equal(n, ODEON_REASON_NO_SUCH_MONITOR + 1);
     assert_string_equal(odeon_reason_name(ODEON_REASON_QUEUE_FULL), "queue-full");
     assert_string_equal(reason_name(UINT_MAX), "unknown");
 }

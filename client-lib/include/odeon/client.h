@@ -428,8 +428,8 @@ ODEON_API int64_t odeon_port_timeout(struct odeon_port *port);
  * `monitor`, which is `correlation`, and why. It comes behind everything that `ref` has sent to
  * this port; also if `ref` has ended before, or never was (ODEON_REASON_NO_SUCH_ACTOR), and over
  * kills of executor and service. Its own `correlation` is 0: it is no question. Each call has a
- * word of its own, whatever ids it is given. There is no taking back: it ends with the port, to
- * which nothing comes any more then, nor to a later one.
+ * word of its own, whatever ids it is given. It ends with the port, to which nothing comes any more
+ * then, nor to a later one; or is given up (odeon_port_demonitor()).
  *
  * Posts a record, as odeon_port_post() does: it never blocks, publishes what has been reserved, and
  * is for the thread that posts, or several (`posters`). 0: accepted. `correlation`: not 0, highest
@@ -439,6 +439,18 @@ ODEON_API int64_t odeon_port_timeout(struct odeon_port *port);
  * may. The word is a delivery like others: where the port does not receive, it may be dropped
  * (odeon_port_dropped()). `odeonctl monitor list` shows who watches whom. */
 ODEON_API int odeon_port_monitor(struct odeon_port *port, odeon_ref ref, uint64_t correlation);
+/* Gives up what odeon_port_monitor() began at this port with the same two words: one of those that
+ * have them, if there are several. Posts a record, which comes in the order of what is posted. When
+ * the service has taken it, one of two things has happened, whatever is killed:
+ *  - the monitor was there: nothing is told of it, now or later, and it counts no longer;
+ *  - it had been told, or never was, or is another port's: a refusal comes (ODEON_MSG_REFUSAL), of
+ *    type ODEON_MSG_DEMONITOR with the id and ODEON_REASON_NO_SUCH_MONITOR.
+ * So a word that is under way when this is called may still come. If it does, the refusal comes as
+ * well, before or behind it; and if the refusal has come, and there was such a monitor, its word
+ * has come, or comes. Who wants to know when an id is free again posts something to answer behind
+ * it: no refusal by then, no word will come. 0: accepted; errors of odeon_port_monitor(). -ENOSYS:
+ * the port was opened at a service that is older than this. */
+ODEON_API int odeon_port_demonitor(struct odeon_port *port, odeon_ref ref, uint64_t correlation);
 /* Posts the answer to what an actor has asked this port (odeon_ask()): `question` is the delivery,
  * or a copy of it, which need not be held until then. The actor takes the first one that comes
  * before its deadline; a later one is dropped, without a word to who sent it. Errors as of

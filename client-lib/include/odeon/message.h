@@ -87,6 +87,7 @@ enum odeon_builtin_message {
     /* to a port that has asked for it (odeon_port_monitor()): struct odeon_down of
      * <odeon/monitor.h> */
     ODEON_MSG_DOWN = 6,
+    ODEON_MSG_DEMONITOR = 8, /* the type that a refusal of odeon_port_demonitor() names */
 };
 
 /* In the place of a delay or a period: the same, by CLOCK_BOOTTIME, which goes on while the machine
@@ -124,6 +125,8 @@ enum odeon_reason {
     ODEON_REASON_TIMERS_FULL,
     /* its receiver had stashed it, and has ended, or begun anew */
     ODEON_REASON_STASHED,
+    /* of odeon_port_demonitor(): this port has no such monitor, or it has been told */
+    ODEON_REASON_NO_SUCH_MONITOR,
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

@@ -81,6 +81,8 @@ ODEON_INLINED_ const char *odeon_reason_name_(unsigned reason)
         return "timers-full";
     case ODEON_REASON_STASHED:
         return "stashed";
+    case ODEON_REASON_NO_SUCH_MONITOR:
+        return "no-such-monitor";
     default:
         return "unknown";
     }

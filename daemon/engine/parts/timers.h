@@ -102,6 +102,14 @@ struct members {
     struct timer_owners joined;                   /* memberships, by who has joined */
 };
 
+/* Clients' watches by their words (timers/watch_index.h); numbers + 1. */
+struct watch_index {
+    uint64_t key;
+    uint32_t n_chains;        /* a power of two */
+    uint32_t *first;          /* by hash */
+    struct timer_link *links; /* by timer */
+};
+
 /* What was published, and waits for members to have room (timers/kept.h). */
 enum { KEPT_SENT_MAX = 512 };
 struct kept_sent {
@@ -148,4 +156,5 @@ struct timers {
     struct timer_put_off put_off;
     struct members members;
     struct kept_copies kept;
+    struct watch_index watch_index;
 };

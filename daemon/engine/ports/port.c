@@ -182,7 +182,7 @@ port_route(struct worker *w, uint32_t id, struct port *port, const struct envelo
             verdict = port_decide_time(w, h->to, h->type, destination, time);
         if (timed && unlikely(time.ns) && verdict == OVERFLOW_REFUSE)
             reason = REASON_USER_SLOW;
-    } else if (h->type == MESSAGE_TYPE_PORT_DOWN) {
+    } else if (h->type == MESSAGE_TYPE_PORT_DOWN || h->type == MESSAGE_TYPE_PORT_DEMONITOR) {
         return port_later_monitor(w, id, port, h);
     }
     if (timed && verdict == OVERFLOW_AGAIN) {

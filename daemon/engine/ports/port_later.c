@@ -98,6 +98,17 @@ static enum envelope_reason port_later_monitor_reason(const struct port_later *l
     return later->correlation && envelope_payload_size(h) == 0 ? REASON_NONE : REASON_BAD_SIZE;
 }
 
+/* The same words name it that began it. */
+static enum envelope_reason port_later_give_up(struct worker *w, const struct port_later *later)
+{
+    const struct timer_request request = { .owner = w->engine->segment.ports[later->id].ref,
+                                           .watched = later->h->to,
+                                           .commit = port_later_commit,
+                                           .data = later };
+    return timers_give_up_posted(w, &request, later->correlation) == 0 ? REASON_NONE
+                                                                       : REASON_NO_SUCH_MONITOR;
+}
+
 enum port_broken port_later_monitor(struct worker *w, uint32_t id, const struct port *port,
                                     const struct envelope *h)
 {
@@ -106,6 +117,11 @@ enum port_broken port_later_monitor(struct worker *w, uint32_t id, const struct 
         .id = id, .at = at, .h = h, .correlation = port_record_correlation(at, h)
     };
     enum envelope_reason reason = port_later_monitor_reason(&later);
+    if (h->type == MESSAGE_TYPE_PORT_DEMONITOR) {
+        if (reason == REASON_NONE)
+            reason = port_later_give_up(w, &later);
+        return port_later_end(w, &later, reason);
+    }
     if (reason == REASON_NONE)
         reason = port_later_arm(w, port, &later,
                                 (struct timer_request){

@@ -13,6 +13,7 @@
  * for it. */
 enum port_broken port_later_route(struct worker *w, uint32_t id, struct port *port,
                                   const struct envelope *h);
-/* The same of a record whose client wants to be told of an end, which may have come. */
+/* The same of a record whose client wants to be told of an end, which may have come; or no
+ * longer. */
 enum port_broken port_later_monitor(struct worker *w, uint32_t id, const struct port *port,
                                     const struct envelope *h);

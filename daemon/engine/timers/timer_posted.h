@@ -15,6 +15,9 @@
  *     most half of what the others leave, of numbers and of bytes.
  * timer_posted.TP3  A deadline that is past is that of the moment at which the record is taken:
  *     none is sent before what is due already.
+ * timer_posted.TP4  What gives up a client's watch claims it, consumes the record by its next flip,
+ *     and ends it behind that, before the mutex is given back [GIVE_LATE, GIVE_EARLY, GIVE_OPEN];
+ *     a claim behind which there is no flip is void [GIVE_VOID].
  */
 #pragma once
 

@@ -17,6 +17,7 @@
 #include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timer_stock.h"
 #include "daemon/engine/timers/timer_users.h"
+#include "daemon/engine/timers/watch_index.h"
 
 /* In this order: whatever comes between, the difference is too small rather than too large
  * (timers.TM6). */
@@ -56,6 +57,8 @@ int timers_open(struct engine *e)
         r = members_open(e);
     if (r == 0)
         r = kept_open(e);
+    if (r == 0)
+        r = watch_index_open(e);
     if (r < 0 || n == 0)
         return r;
     r = timer_heap_open(&t->heap, n);
@@ -85,6 +88,7 @@ void timers_close(struct engine *e)
     watches_close(e);
     members_close(e);
     kept_close(e);
+    watch_index_close(e);
     reserve_free(t->attached, (uint64_t)e->config.actors_max * sizeof(*t->attached));
     t->attached = NULL;
     if (t->fd >= 0)
@@ -192,6 +196,7 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
         timer_owners_add(&t->stashed, durable->owner, timer);
     }
     watches_hang(e, timer);
+    watch_index_add(e, timer);
     members_add(e, timer);
     due_ns = kept_add(e, timer, due_ns);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
@@ -222,6 +227,7 @@ void timers_end(struct engine *e, uint32_t timer)
         timer_owners_remove(&t->stashed, durable->owner, timer);
     }
     watches_unhang(e, timer);
+    watch_index_remove(e, timer);
     members_remove(e, timer);
     kept_remove(e, timer);
     t->n_watches -= durable->watched != 0 || durable->group != 0;
@@ -404,6 +410,13 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
 }
 
 /* timers.TM2: the count last. */
+static void timers_claim_it(struct worker *w, struct segment_timer *durable)
+{
+    durable->claim_worker = w->id;
+    crash_order();
+    durable->claim_count = w->actors.spawned_count = commit_count(w);
+}
+
 int timers_claim(struct worker *w, uint64_t id)
 {
     struct engine *e = w->engine;
@@ -413,11 +426,26 @@ int timers_claim(struct worker *w, uint64_t id)
     struct segment_timer *durable = &e->segment.timers[timer];
     if (durable->owner != w->ctx.self)
         return -EPERM;
-    durable->claim_worker = w->id;
-    crash_order();
-    durable->claim_count = w->actors.spawned_count = commit_count(w);
+    timers_claim_it(w, durable);
     timer_stock_put(&e->timers.cancelled, timer);
     return 0;
+}
+
+/* timer_posted.TP4 */
+int timers_give_up_posted(struct worker *w, const struct timer_request *request, uint64_t monitor)
+{
+    struct engine *e = w->engine;
+    uint32_t timer;
+    int r = -ENOENT;
+    pthread_mutex_lock(&e->timers.mutex);
+    if (watch_index_find(e, request->owner, request->watched, monitor, &timer)) {
+        timers_claim_it(w, &e->segment.timers[timer]);
+        request->commit(w, request);
+        timers_end(e, timer);
+        r = 0;
+    }
+    pthread_mutex_unlock(&e->timers.mutex);
+    return r;
 }
 
 bool timers_is_claimed_now(const struct worker *w, const struct segment_timer *timer)

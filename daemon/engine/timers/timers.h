@@ -81,6 +81,11 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
  * fired, been cancelled, never was, or is the other of the two; -EPERM: another actor's. */
 int timers_cancel(struct worker *w, uint64_t id, bool watch);
 
+/* Within a port's visit: of its watches of `request`'s one that has this id will not be told, with
+ * the flip by which `request`'s commit consumes the record. -ENOENT: there is none, or it has been
+ * told. */
+int timers_give_up_posted(struct worker *w, const struct timer_request *request, uint64_t monitor);
+
 /* Of this turn's own, a link (asks/link.h): it is that actor's from now on, and for it; or it is
  * none. */
 void timers_give(struct worker *w, uint64_t id, actor_ref to);
