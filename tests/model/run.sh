@@ -234,6 +234,11 @@ breaks safety quick port_watch -DGIVE_EARLY
 breaks safety quick port_watch -DGIVE_LATE
 breaks safety quick port_watch -DGIVE_VOID
 breaks safety quick port_watch -DGIVE_OPEN
+holds  safety quick name
+holds  safety quick name -DK=3
+breaks safety quick name -DNAME_OPEN
+breaks safety quick name -DNAME_APART
+breaks safety quick name -DNAME_LATE
 holds  safety quick group -DK=1
 holds  safety full  group -DK=2
 breaks safety quick group -DGROUP_TWO_FLIPS

@@ -55,6 +55,7 @@ static struct segment_name *actor_names_room(struct engine *e, const char *name)
 
 int actor_names_take(struct engine *e, const char *name, actor_ref ref)
 {
+    /* who has looked before has given the mutex back meanwhile [NAME_APART] */
     if (actor_names_find(e, name))
         return -EEXIST;
     struct segment_name *room = actor_names_room(e, name);
@@ -92,7 +93,7 @@ int actor_names_look(struct worker *w, const char *name, actor_ref *ret_ref)
     pthread_mutex_lock(&e->actors.names_mutex);
     struct segment_name *entry = actor_names_find(e, name);
     actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
-    /* before its spawn commits, only the spawner itself finds it */
+    /* before its spawn commits, only the spawner itself finds it [NAME_OPEN] */
     uint32_t slot = actor_ref_slot(ref);
     bool exists =
         entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));

@@ -78,7 +78,7 @@ static void recover_clear_locks(struct engine *e, struct engine_recovery *report
     POINT(recovery);
 }
 
-/* Pass 3: slots that no commit stands behind. */
+/* Pass 3: slots that no commit stands behind, before any count changes [NAME_LATE]. */
 static void recover_undo_spawns(struct engine *e, struct engine_recovery *report)
 {
     for (uint32_t slot = 0; slot < load_relaxed(&e->segment.header->slots_high); slot++) {
