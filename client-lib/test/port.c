@@ -143,6 +143,18 @@ void odeon_test_stop(struct odeon_test *world, odeon_ref ref, enum odeon_allocat
     port_post(&world->ports[0], ref, poison[how], NULL, 0, 0);
 }
 
+void odeon_test_monitor(struct odeon_test *world, uint32_t port, odeon_ref ref,
+                        uint64_t correlation)
+{
+    port_post(port_of(world, port), ref, MESSAGE_TYPE_PORT_DOWN, NULL, 0, correlation);
+}
+
+void odeon_test_demonitor(struct odeon_test *world, uint32_t port, odeon_ref ref,
+                          uint64_t correlation)
+{
+    port_post(port_of(world, port), ref, MESSAGE_TYPE_PORT_DEMONITOR, NULL, 0, correlation);
+}
+
 int odeon_test_receive(struct odeon_test *world, uint32_t id, struct odeon_test_message *ret)
 {
     struct test_port *port = port_of(world, id);
@@ -153,6 +165,6 @@ int odeon_test_receive(struct odeon_test *world, uint32_t id, struct odeon_test_
         return 0;
     *ret = port_take(port, &port->deliveries)->message;
     type = world_type_get(world, ret->type);
-    ret->name = type ? type->name : "odeon_refusal";
+    ret->name = type ? type->name : ret->type == ODEON_MSG_DOWN ? DOWN_NAME : "odeon_refusal";
     return 1;
 }

@@ -26,6 +26,11 @@ if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
     target_link_libraries(test_world_groups PRIVATE odeon_options odeon-test)
     add_test(NAME unit/world_groups COMMAND test_world_groups)
     set_tests_properties(unit/world_groups PROPERTIES LABELS "unit;cpu-600")
+    add_executable(test_world_port_monitors ${CMAKE_CURRENT_LIST_DIR}/test_world_port_monitors.c
+        ${PROJECT_SOURCE_DIR}/tests/system/ends.c)
+    target_link_libraries(test_world_port_monitors PRIVATE odeon_options odeon-test)
+    add_test(NAME unit/world_port_monitors COMMAND test_world_port_monitors)
+    set_tests_properties(unit/world_port_monitors PROPERTIES LABELS "unit;cpu-600")
     find_program(CXX_FOR_HEADERS NAMES g++ clang++)
     add_test(NAME unit/api_symbols
         COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_symbols.sh ${PROJECT_SOURCE_DIR}

@@ -152,6 +152,12 @@ void odeon_test_post_at(struct odeon_test *world, uint32_t port, odeon_ref to,
 /* Sends it the poison message that belongs to `how` (ODEON_DELETE, _DESTROY, _FINISHED), from port
  * 0, once the world runs. */
 void odeon_test_stop(struct odeon_test *world, odeon_ref ref, enum odeon_allocation how);
+/* As odeon_port_monitor() and odeon_port_demonitor() of a client's, once the world runs: what comes
+ * to the port is an odeon_down, of type ODEON_MSG_DOWN, or a refusal. */
+void odeon_test_monitor(struct odeon_test *world, uint32_t port, odeon_ref ref,
+                        uint64_t correlation);
+void odeon_test_demonitor(struct odeon_test *world, uint32_t port, odeon_ref ref,
+                          uint64_t correlation);
 /* Runs the world until it is idle, and takes the next message that has come to the port. 1; 0:
  * there is none. */
 int odeon_test_receive(struct odeon_test *world, uint32_t port, struct odeon_test_message *ret);
