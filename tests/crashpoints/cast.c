@@ -547,6 +547,8 @@ static const struct cast_entry {
                      RESTART_INIT },
     [CAST_MEMBER] = { "member", sizeof(struct member), member_init, on_item_member,
                       OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+    [CAST_WAITER] = { "waiter", sizeof(struct member), member_init, on_item_member,
+                      OVERFLOW_POLICY_STALL, RESTART_KEEP },
     [CAST_MOODY] = { "moody", sizeof(struct kept), NULL, on_item_calm, OVERFLOW_POLICY_REJECT,
                      RESTART_KEEP },
     [CAST_PORTER] = { "porter", sizeof(struct kept), kept_init, on_item_porter,

@@ -190,6 +190,7 @@ enum cast_type {
     CAST_MORTAL,
     CAST_FRAIL,
     CAST_MEMBER,
+    CAST_WAITER, /* ... whose copies wait when its queue is full */
     CAST_MOODY,  /* keeps its state, and is in another phase with each item */
     CAST_PORTER, /* keeps its state, and puts items off while it is shut */
     CAST_GROUP,  /* the service's own */
