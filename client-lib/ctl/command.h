@@ -51,6 +51,7 @@ enum option {
     OPTION_ID,
     OPTION_TRACE,
     OPTION_FAILED,
+    OPTION_SVG,
     OPTION_N,
 };
 
@@ -106,6 +107,7 @@ int ctl_stats(struct ctl *ctl);
 int ctl_top(struct ctl *ctl);
 int ctl_trace(struct ctl *ctl);
 int ctl_doctor(struct ctl *ctl);
+int ctl_topology(struct ctl *ctl);
 int ctl_memory_show(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);
 int ctl_executor_set(struct ctl *ctl);

@@ -70,6 +70,7 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_FAILED] = { "failed", NULL, "Only those that could not be run", NULL, false },
     [OPTION_TRACE] = { "trace", "N", "Give it this trace's id, from 1 on: see odeonctl trace --id",
                        NULL, false },
+    [OPTION_SVG] = { "svg", "FILE", "Draw it into this file instead", "@file", false },
 };
 
 const struct command command_table[] = {
@@ -124,6 +125,15 @@ const struct command command_table[] = {
                  "something is broken\n"
                  "or bad.",
       .run = ctl_doctor },
+    { .noun = "topology",
+      .arguments = "",
+      .options = OPTION_BIT(OPTION_SVG),
+      .doc = "Show this machine's processors, and which workers run on them",
+      .details = "Each processor with its node, caches and core, which have the number of their "
+                 "first processor;\n"
+                 "of a worker its own queues, who lives there, and what waits.  Call it on the "
+                 "service's machine.",
+      .run = ctl_topology },
     { .noun = "mem",
       .arguments = "",
       .options = OPTION_BIT(OPTION_BY),

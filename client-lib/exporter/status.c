@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "client-lib/ctl/json.h"
-#include "client-lib/exporter/topology.h"
+#include "client-lib/ctl/topology/topology.h"
 
 enum { STATUS_WORKERS = 256, STATUS_ROWS = 256, STATUS_FLOWS = 64 };
 

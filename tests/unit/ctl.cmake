@@ -5,7 +5,7 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(module doctor table messages sums)
+foreach(module doctor table messages sums topology)
     add_executable(test_ctl_${module} ${CMAKE_CURRENT_LIST_DIR}/test_ctl_${module}.c
         ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c
         ${CMAKE_CURRENT_LIST_DIR}/fake_port.c)
@@ -31,6 +31,7 @@ add_test(NAME unit/trace_tree COMMAND test_trace_tree)
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
-set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages unit/ctl_sums unit/ctl_manual
+set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages unit/ctl_sums
+    unit/ctl_topology unit/ctl_manual
     unit/top_table unit/top_draw unit/top_requests unit/top_threads unit/trace_tree
     PROPERTIES LABELS "unit;cpu-600")

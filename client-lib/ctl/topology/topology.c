@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client-lib/exporter/topology.h"
+#include "client-lib/ctl/topology/topology.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TOPOLOGY_CPU "/sys/devices/system/cpu/cpu%d"
+enum { TOPOLOGY_CPUS_SANE = 1 << 16 };
+
+const char *topology_folder = "/sys/devices/system/cpu";
 
 /* The number that the file begins with; -1: there is none. */
 static int topology_read(int cpu, const char *name)
 {
-    char path[128];
+    char path[512];
     int value = -1;
     FILE *file;
 
-    snprintf(path, sizeof(path), TOPOLOGY_CPU "/%s", cpu, name);
+    snprintf(path, sizeof(path), "%s/cpu%d/%s", topology_folder, cpu, name);
     file = fopen(path, "re");
     if (!file)
         return -1;
@@ -40,12 +42,12 @@ static int topology_cache(int cpu, int level)
 
 static int topology_node(int cpu)
 {
-    char path[64];
+    char path[512];
     struct dirent *entry;
     int node = -1;
     DIR *folder;
 
-    snprintf(path, sizeof(path), TOPOLOGY_CPU, cpu);
+    snprintf(path, sizeof(path), "%s/cpu%d", topology_folder, cpu);
     folder = opendir(path);
     if (!folder)
         return -1;
@@ -66,4 +68,19 @@ struct topology_place topology_find(int cpu)
                                     .l2 = topology_cache(cpu, 2),
                                     .l3 = topology_cache(cpu, 3),
                                     .node = topology_node(cpu) };
+}
+
+int topology_cpus(void)
+{
+    struct dirent *entry;
+    int cpu, n = 0;
+    DIR *folder = opendir(topology_folder);
+
+    if (!folder)
+        return 0;
+    while ((entry = readdir(folder)))
+        if (sscanf(entry->d_name, "cpu%d", &cpu) == 1 && cpu >= n && cpu < TOPOLOGY_CPUS_SANE)
+            n = cpu + 1;
+    closedir(folder);
+    return n;
 }
