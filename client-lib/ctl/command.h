@@ -109,6 +109,7 @@ int ctl_trace(struct ctl *ctl);
 int ctl_doctor(struct ctl *ctl);
 int ctl_topology(struct ctl *ctl);
 int ctl_memory_show(struct ctl *ctl);
+int ctl_config_check(struct ctl *ctl);
 int ctl_executor_show(struct ctl *ctl);
 int ctl_executor_set(struct ctl *ctl);
 int ctl_plugin_load(struct ctl *ctl);

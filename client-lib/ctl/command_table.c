@@ -140,6 +140,16 @@ const struct command command_table[] = {
       .doc = "Show what memory is for, and who holds it",
       .details = "Counts pages that exist, not what is reserved; see Memory in the manual.",
       .run = ctl_memory_show },
+    { .noun = "config",
+      .verb = "check",
+      .arguments = "[FILE]",
+      .words_max = 1,
+      .doc = "Say what is wrong with a configuration, before a service starts with it",
+      .details = "FILE is /etc/odeon/odeond.conf without it.  The odeond beside this program reads "
+                 "it; a service\n"
+                 "that runs is neither asked nor disturbed.",
+      .choices = "@file",
+      .run = ctl_config_check },
     { .noun = "executor",
       .verb = "show",
       .arguments = "",
