@@ -205,6 +205,21 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
         stat_add(w, STAT_dead_letters_dropped, dropped);
 }
 
+/* Has the line come where an empty queue's first record will go, before the queue's lock is taken.
+ * Whoever waits for that record looks at the queue's line all the time, and takes it away from
+ * between the lock and the length while the copy waits for the window's. Of a queue that is locked,
+ * or not empty, another sender may be writing there. */
+static inline void flush_prefetch(const struct worker *w, const struct outbox_group *group)
+{
+    const struct segment *segment = &w->engine->segment;
+    if (unlikely(group->destination >= segment->n_queues))
+        return;
+    const struct segment_queue *queue = &segment->queues[group->destination];
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    if (load_relaxed(&queue->len[active]) == 0 && load_relaxed(&queue->lock) == 0)
+        prefetch_write(segment_window(segment, group->destination, active));
+}
+
 void flush_from(struct worker *w, uint32_t first)
 {
     uint64_t n = w->outbox.n_logged - w->outbox.n_flushed;
@@ -212,6 +227,8 @@ void flush_from(struct worker *w, uint32_t first)
     w->outbox.n_flushed = w->outbox.n_logged;
     w->flush.longest = w->outbox.length > w->flush.longest ? w->outbox.length : w->flush.longest;
     outbox_group(w, w->outbox.length);
+    if (likely(first <= w->flush.n_groups))
+        flush_prefetch(w, &w->flush.groups[first - 1]);
     observe_flush(w, n);
     const struct segment *segment = &w->engine->segment;
     for (uint32_t step = first; step <= w->flush.n_groups; step++) {
