@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups: members at their limit whose types say that who sends waits (timers/kept.h). */
+#include "daemon/engine/recovery/verify.h"
 #include "daemon/engine/timers/kept.h"
 #include "group_fixture.h"
 
@@ -108,6 +109,33 @@ static void test_it_delays_itself_alone(void **state)
     run_queues();
     assert_has(stuck, 1, 4);
     assert_int_equal(count(STAT_publications_kept), 3);
+}
+
+/* tag.TG1: beside copies that have a trace's id what is kept has none, and is read rightly by the
+ * next start, too. The worker runs as within a traced message. */
+static void test_beside_a_trace(void **state)
+{
+    actor_ref stuck, near;
+    char text[VERIFY_TEXT_MAX];
+
+    (void)state;
+    stuck = member_of(waiting_type, false);
+    near = member_of(kept_type, true);
+    fill(stuck);
+    f.engine->workers[0]->place.trace = 77;
+    publish_words(1, 3);
+    f.engine->workers[0]->place.trace = 0;
+    assert_has(near, 1, 3);
+    assert_int_equal(kept_count(f.engine), 3);
+    assert_int_equal(verify_segment(f.engine, text), 0);
+    for (uint32_t timer = 0; timer < f.engine->segment.n_timers; timer++)
+        if (timer_is_kept(&f.engine->segment.timers[timer]))
+            assert_int_equal(
+                segment_timer_message(&f.engine->segment, &f.engine->segment.timers[timer])->prefix,
+                0);
+    empty(stuck);
+    fire(LATER);
+    assert_has(stuck, 1, 3);
 }
 
 /* kept.KE2 */
@@ -401,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         GROUP_TEST(test_it_delays_itself_alone),
+        GROUP_TEST(test_beside_a_trace),
         GROUP_TEST(test_none_goes_past_it),
         GROUP_TEST(test_none_goes_past_one_that_is_on_its_way),
         GROUP_TEST(test_in_the_queue_of_its_group),
