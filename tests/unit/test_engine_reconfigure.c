@@ -624,6 +624,10 @@ static void test_binding(void **state)
     config.bind = count_bind;
     for (uint32_t id = 0; id < WORKERS_MAX + 2; id++)
         atomic_store(&n_bound[id], 0);
+    engine_fixture_open(&f, config); /* a thread that has not begun is bound to none */
+    for (uint32_t id = 0; id < WORKERS_MAX; id++)
+        assert_int_equal(load_relaxed(&f.engine->workers[id]->stats->cpu), UINT32_MAX);
+    engine_fixture_close(&f);
     ring_begin(&f, config);
     assert_true(
         engine_fixture_until(atomic_load(&n_bound[0]) == 1 && atomic_load(&n_bound[1]) == 1));

@@ -77,6 +77,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->doorbells.epoll_fd = w->doorbells.wake_fd = -1;
     w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) +
                (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
+    store_relaxed(&w->stats->cpu, UINT32_MAX); /* until its thread is bound */
     w->stand.cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
     store_relaxed(&w->placing.node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->actors.kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.kept));
