@@ -6,8 +6,11 @@
 #include <odeon/plugin.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "tests/history/history.h"
+
+enum { NS_PER_S = 1000000000 };
 
 static _Atomic uint64_t inits, finis, reused, object_finis;
 static void *_Atomic last_destroyed;
@@ -111,6 +114,18 @@ ODEON_RECEIVE(probe_ledger, probe_work)
     return ODEON_NODELETE;
 }
 
+/* As a work, but that its worker waits in the kernel, where a signal finds it in any build: a
+ * sanitizer keeps one that interrupts a computation for later. */
+ODEON_RECEIVE(probe_ledger, probe_sleep)
+{
+    struct timespec left = { .tv_sec = (time_t)(msg->ns / NS_PER_S),
+                             .tv_nsec = (long)(msg->ns % NS_PER_S) };
+
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        ;
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(probe_ledger, probe_crash)
 {
     if (ctx->attempts < msg->attempts)
@@ -179,9 +194,9 @@ ODEON_RECEIVE(probe_ledger, probe_note)
 
 ODEON_HANDLERS(probe_ledger, ODEON_ON(probe_ledger, probe_number),
                ODEON_ON(probe_ledger, probe_block), ODEON_ON(probe_ledger, probe_work),
-               ODEON_ON(probe_ledger, probe_crash), ODEON_ON(probe_ledger, probe_end),
-               ODEON_ON(probe_ledger, probe_object), ODEON_ON(probe_ledger, probe_ask),
-               ODEON_ON(probe_ledger, probe_note));
+               ODEON_ON(probe_ledger, probe_sleep), ODEON_ON(probe_ledger, probe_crash),
+               ODEON_ON(probe_ledger, probe_end), ODEON_ON(probe_ledger, probe_object),
+               ODEON_ON(probe_ledger, probe_ask), ODEON_ON(probe_ledger, probe_note));
 ODEON_ACTOR_TYPE(probe_ledger);
 
 /* Ledgers for full queues, a type for each policy. */

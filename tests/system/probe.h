@@ -14,6 +14,8 @@ ODEON_MESSAGE(probe_block, 1, {
 ODEON_MESSAGE(probe_flood, 1, { uint64_t count; });
 /* keeps the worker busy that long; a ledger logs that it has begun a work with a number */
 ODEON_MESSAGE(probe_work, 1, { uint64_t ns, n; });
+/* as a work, but that its worker waits in the kernel */
+ODEON_MESSAGE(probe_sleep, 1, { uint64_t ns, n; });
 /* crashes at the first so many attempts, then counts */
 ODEON_MESSAGE(probe_crash, 1, { uint32_t attempts, unused; });
 ODEON_MESSAGE(probe_end, 1, { int32_t how; }); /* the behaviour returns it */
@@ -37,8 +39,8 @@ ODEON_INTERFACE(probe_reject, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_newest, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_oldest, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_stall, probe_number, probe_work, probe_ask);
-ODEON_INTERFACE(probe_ledger, probe_number, probe_block, probe_work, probe_crash, probe_end,
-                probe_object, probe_ask, probe_note);
+ODEON_INTERFACE(probe_ledger, probe_number, probe_block, probe_work, probe_sleep, probe_crash,
+                probe_end, probe_object, probe_ask, probe_note);
 
 /* Of the actors for full queues: the log of histories (tests/history) in which they note what they
  * run. */

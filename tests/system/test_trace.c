@@ -35,7 +35,7 @@ static struct service service;
 static struct odeon_client *root;
 static struct odeon_port *port;
 static odeon_ref ledger, other;
-static uint32_t work_type, ask_type;
+static uint32_t work_type, sleep_type, ask_type;
 static char output[OUTPUT];
 
 static int begin(void **state)
@@ -45,6 +45,7 @@ static int begin(void **state)
     root = service_connect(&service, "root");
     port = port_open_or_fail(root, 1 << 20, 1 << 20, false);
     work_type = message_id(root, odeon_message_of(probe_work));
+    sleep_type = message_id(root, odeon_message_of(probe_sleep));
     ask_type = message_id(root, odeon_message_of(probe_ask));
     ledger = spawn(root, "probe_ledger", "traced", NULL, 0);
     other = spawn(root, "probe_ledger", NULL, NULL, 0);
@@ -130,7 +131,7 @@ static void expect_one_at_a_time(const struct odeon_list *list, odeon_ref ref, u
 /* Something has come for it meanwhile. Where its worker could not be stopped in time it is not. */
 static bool is_set_aside_for_once(void)
 {
-    ledger_work(port, ledger, work_type, SLOW_NS);
+    ledger_work(port, ledger, sleep_type, SLOW_NS);
     for (unsigned i = 0; i < 200; i++) {
         ledger_work(port, ledger, work_type,
                     WORK_NS); /* never known as quick, so that each slow one is timed */
