@@ -78,6 +78,26 @@ static int client_get(struct ctl *ctl, struct odeon_client_detail **ret)
     return r < 0 ? ctl_refuse(ctl, r, "cannot show the client") : 0;
 }
 
+static void ctl_client_print_json_ports(struct json *json, const struct odeon_client_detail *d)
+{
+    json_begin_array(json, "ports");
+    for (size_t i = 0; i < d->n_ports; i++) {
+        const struct odeon_port_info *p = &d->ports[i];
+
+        json_begin_object(json, NULL);
+        json_uint(json, "id", p->id);
+        json_uint(json, "posts", p->posts);
+        json_uint(json, "not_taken_bytes", p->not_taken);
+        json_uint(json, "delivered_bytes", p->delivered);
+        json_uint(json, "not_received_bytes", p->not_received);
+        json_uint(json, "backlog_bytes", p->backlog);
+        json_uint(json, "dropped", p->dropped);
+        json_string(json, "waits_for", p->waits_for);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void ctl_client_print_json(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     struct json json;
@@ -108,6 +128,7 @@ static void ctl_client_print_json(struct ctl *ctl, const struct odeon_client_det
         json_end_object(&json);
     }
     json_end_array(&json);
+    ctl_client_print_json_ports(&json, d);
     json_end_object(&json);
     json_end_document(&json);
 }
@@ -123,25 +144,14 @@ static void ctl_client_print_heading(struct ctl *ctl, const struct odeon_client_
             d->bound ? "enforced" : "not enforced", (unsigned long long)d->refusals);
 }
 
-int ctl_client_show(struct ctl *ctl)
+static int ctl_client_print_quotas(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     static const struct column columns[] = { { "QUOTA", "name", false },
                                              { "CLIENT", "client", true },
                                              { "USER", "user", true },
                                              { "LIMIT", "limit", true } };
-    struct odeon_client_detail *d = NULL;
     struct listing list;
-    int code = client_get(ctl, &d);
 
-    if (code)
-        return code;
-    if (ctl->json) {
-        ctl_client_print_json(ctl, d);
-        odeon_result_free(d);
-        return 0;
-    }
-    if (ctl->legend)
-        ctl_client_print_heading(ctl, d);
     listing_begin(&list, ctl, "quotas", columns, 4);
     for (size_t i = 0; i < d->n_usage; i++) {
         const struct odeon_usage *u = &d->usage[i];
@@ -155,7 +165,58 @@ int ctl_client_show(struct ctl *ctl)
                                      u->user_known ? CELL_NUMBER(u->user) : CELL_NONE,
                                      u->unlimited ? CELL_NONE : CELL_SHOWN(u->limit, limit) });
     }
-    code = listing_end(&list, false, 0);
+    return listing_end(&list, false, 0);
+}
+
+static int ctl_client_print_ports(struct ctl *ctl, const struct odeon_client_detail *d)
+{
+    static const struct column columns[] = {
+        { "PORT", "id", true },         { "POSTS", "posts", true },
+        { "NOT TAKEN", "", true },      { "DELIVERED", "", true },
+        { "NOT RECEIVED", "", true },   { "BACKLOG", "", true },
+        { "DROPPED", "dropped", true }, { "WAITS FOR", "waits_for", false },
+    };
+    struct listing list;
+
+    listing_begin(&list, ctl, "ports", columns, 8);
+    for (size_t i = 0; i < d->n_ports; i++) {
+        const struct odeon_port_info *p = &d->ports[i];
+        char not_taken[OUTPUT_BYTES_TEXT], delivered[OUTPUT_BYTES_TEXT],
+            not_received[OUTPUT_BYTES_TEXT], backlog[OUTPUT_BYTES_TEXT];
+
+        listing_add(
+            &list,
+            (struct cell[]){
+                CELL_NUMBER(p->id), CELL_NUMBER(p->posts),
+                CELL_SHOWN(p->not_taken, output_format_bytes(p->not_taken, not_taken)),
+                CELL_SHOWN(p->delivered, output_format_bytes(p->delivered, delivered)),
+                CELL_SHOWN(p->not_received, output_format_bytes(p->not_received, not_received)),
+                CELL_SHOWN(p->backlog, output_format_bytes(p->backlog, backlog)),
+                CELL_NUMBER(p->dropped), CELL_TEXT(p->waits_for) });
+    }
+    return listing_end(&list, false, 0);
+}
+
+/* An older service tells nothing of ports, and neither does one without an executor. */
+int ctl_client_show(struct ctl *ctl)
+{
+    struct odeon_client_detail *d = NULL;
+    int code = client_get(ctl, &d);
+
+    if (code)
+        return code;
+    if (ctl->json) {
+        ctl_client_print_json(ctl, d);
+        odeon_result_free(d);
+        return 0;
+    }
+    if (ctl->legend)
+        ctl_client_print_heading(ctl, d);
+    code = ctl_client_print_quotas(ctl, d);
+    if (!code && d->n_ports > 0) {
+        fputc('\n', ctl->out);
+        code = ctl_client_print_ports(ctl, d);
+    }
     odeon_result_free(d);
     return code;
 }

@@ -72,6 +72,26 @@ static void client_fill_usage(struct odeon_client_detail *detail,
     }
 }
 
+static void client_fill_ports(struct odeon_client_detail *detail,
+                              const Odeon__ClientShowReply *reply)
+{
+    detail->ports = arena_alloc(detail, reply->n_ports, sizeof(*detail->ports));
+    for (; detail->ports && detail->n_ports < reply->n_ports; detail->n_ports++) {
+        const Odeon__ClientPort *from = reply->ports[detail->n_ports];
+
+        detail->ports[detail->n_ports] = (struct odeon_port_info){
+            .id = from->port_id,
+            .posts = from->posts,
+            .not_taken = from->not_taken,
+            .delivered = from->delivered,
+            .not_received = from->not_received,
+            .backlog = from->backlog,
+            .dropped = from->dropped,
+            .waits_for = arena_string(detail, from->waits_for),
+        };
+    }
+}
+
 static int client_fill_detail(const struct admin_call *call, void *result,
                               const Odeon__Reply *reply)
 {
@@ -86,6 +106,7 @@ static int client_fill_detail(const struct admin_call *call, void *result,
     detail->refusals = from->refusals;
     detail->client = client_copy(detail, from->client);
     client_fill_usage(detail, from);
+    client_fill_ports(detail, from);
     return 0;
 }
 

@@ -505,6 +505,23 @@ struct engine_port_rate {
 int engine_port_rate(struct engine *engine, uint32_t id, uint32_t generation,
                      struct engine_port_rate *ret_rate);
 int engine_port_grant(struct engine *engine, uint32_t id, uint32_t generation, uint64_t records);
+
+/* What has come through a port, and what waits. Each figure is true of some moment, and those that
+ * its client has a word in are never more than the port has room for. -ENOENT: no such port. */
+enum engine_port_waits {
+    ENGINE_PORT_GOES_ON,
+    ENGINE_PORT_ROOM,
+    ENGINE_PORT_SHARE,
+    ENGINE_PORT_RATE
+};
+struct engine_port_tally {
+    uint64_t posts; /* records taken since it was opened here; the others are bytes */
+    uint64_t not_taken, delivered, not_received, backlog;
+    uint64_t dropped;             /* records that its client had no room for */
+    enum engine_port_waits waits; /* what its next record waits for */
+};
+int engine_port_tally(struct engine *engine, uint32_t id, uint32_t generation,
+                      struct engine_port_tally *ret);
 int engine_port_set_rated(struct engine *engine, uint32_t id, uint32_t generation, bool rated);
 
 /* ENGINE_EVENT_PORT_LOUD says that a port's doorbell rings without end: nobody listens to it from

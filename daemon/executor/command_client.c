@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor's part of what is told of a client: actors and posts. The supervisor has asked, and
- * adds its own. */
+/* The executor's part of what is told of a client: actors, posts, its ports. The supervisor has
+ * asked, and adds its own. */
 #include <errno.h>
 
 #include "daemon/executor/command.h"
@@ -84,6 +84,48 @@ static bool command_client_show_waiting(const struct executor *executor, uint32_
     return rows[0] && rows[1];
 }
 
+static const char *command_client_waits_for(enum engine_port_waits waits)
+{
+    static const char *const words[] = {
+        [ENGINE_PORT_GOES_ON] = "",
+        [ENGINE_PORT_ROOM] = "a queue",
+        [ENGINE_PORT_SHARE] = "its user's share",
+        [ENGINE_PORT_RATE] = "its user's rate",
+    };
+
+    return words[waits];
+}
+
+/* Of those that are open; false: no memory. */
+static bool command_client_show_ports(const struct executor *executor,
+                                      const Odeon__ClientShow *show, struct reply *reply,
+                                      Odeon__ClientShowReply *body)
+{
+    struct engine_port_tally tally;
+
+    body->ports = reply_alloc(reply, (show->n_ports / 2 + 1) * sizeof(Odeon__ClientPort *));
+    for (size_t i = 0; body->ports && i + 1 < show->n_ports; i += 2) {
+        Odeon__ClientPort *port;
+
+        if (engine_port_tally(executor->engine, show->ports[i], show->ports[i + 1], &tally) < 0)
+            continue;
+        port = reply_alloc(reply, sizeof(*port));
+        if (!port)
+            return false;
+        odeon__client_port__init(port);
+        port->port_id = show->ports[i];
+        port->posts = tally.posts;
+        port->not_taken = tally.not_taken;
+        port->delivered = tally.delivered;
+        port->not_received = tally.not_received;
+        port->backlog = tally.backlog;
+        port->dropped = tally.dropped;
+        port->waits_for = reply_string(command_client_waits_for(tally.waits));
+        body->ports[body->n_ports++] = port;
+    }
+    return body->ports != NULL;
+}
+
 int command_client_show(struct executor *executor, const Odeon__Request *request,
                         struct frame *frame, struct reply *reply)
 {
@@ -101,6 +143,8 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
         !command_client_show_shares(executor, account, reply, rows + 4))
         return -ENOMEM;
     odeon__client_show_reply__init(body);
+    if (!command_client_show_ports(executor, show, reply, body))
+        return -ENOMEM;
     actors->user_only = true;
     actors->user =
         actor_quota_count(&executor->actor_quota, executor->engine, account, ACTOR_QUOTA_ALL);

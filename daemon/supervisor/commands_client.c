@@ -115,6 +115,10 @@ static void commands_client_send_show(struct client *asker, uint64_t request_id,
     }
     for (size_t i = 0; executors && i < executors->n_usage && i < USAGES_MAX; i++)
         list[body.n_usage++] = executors->usage[i];
+    if (executors) {
+        body.ports = executors->ports;
+        body.n_ports = executors->n_ports;
+    }
     body.client = &row;
     body.usage = list;
     body.bound = client_is_bound(shown);

@@ -16,6 +16,7 @@
 #include "client-lib/src/connect.h"
 #include "proto/envelope.h"
 #include "tests/system/harness.h"
+#include "tests/system/json.h"
 #include "tests/system/probe.h"
 
 enum { RING = 1 << 16, MANY = 2000, HELD = 8, POSTERS = 3 };
@@ -213,6 +214,51 @@ static void test_a_poll_loop_is_told_of_room(void **state)
     assert_int_equal(figures.posted_bytes, MANY * envelope_size(sizeof(block)));
     assert_true(figures.full >= slept && figures.room_waits >= slept);
     assert_int_equal(figures.submission_bytes, RING);
+}
+
+/* Of this program's port, whose client is the first to be asked about. */
+static struct odeon_port_info told_of_port(void)
+{
+    struct odeon_client_detail *detail = NULL;
+    struct odeon_port_info info = { 0 };
+
+    assert_int_equal(odeon_client_show(client, client->client_id, &detail), 0);
+    assert_true(detail->n_ports <= 1);
+    if (detail->n_ports == 1)
+        info = detail->ports[0];
+    info.waits_for = NULL; /* goes with the rest */
+    odeon_result_free(detail);
+    return info;
+}
+
+/* An operator sees that it does not receive, and how much waits for it. */
+static void test_others_are_told_of_a_port(void **state)
+{
+    static char output[1 << 14];
+    struct odeon_delivery delivery;
+    unsigned reason;
+
+    (void)state;
+    for (uint64_t n = 1; n <= MANY; n++)
+        assert_int_equal(post_within(echo, n, 0), 0);
+    assert_true(wait_until(told_of_port().posts == MANY && told_of_port().backlog > 0));
+    assert_true(told_of_port().not_received > RING / 2 && told_of_port().not_received <= RING);
+    assert_int_equal(told_of_port().not_taken, 0);
+    assert_int_equal(ctl(&service, output, sizeof(output), "client show %llu",
+                         (unsigned long long)client->client_id),
+                     0);
+    assert_non_null(strstr(output, "NOT RECEIVED"));
+    assert_int_equal(ctl(&service, output, sizeof(output), "--json client show %llu",
+                         (unsigned long long)client->client_id),
+                     0);
+    assert_true(json_is_valid(output));
+    assert_non_null(strstr(output, "\"posts\":2000,"));
+    for (uint64_t n = 1; n <= MANY; n++)
+        assert_int_equal(next_outcome(&reason), n);
+    assert_int_equal(odeon_port_receive(port, &delivery), 0);
+    assert_true(wait_until(told_of_port().not_received == 0 && told_of_port().backlog == 0));
+    assert_int_equal(told_of_port().dropped, 0);
+    assert_true(told_of_port().delivered >= MANY * envelope_size(sizeof(struct probe_number)));
 }
 
 /* Another language's description of a type, which spaces it otherwise; and one that says something
@@ -557,6 +603,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_urgent_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks_given_back_one_by_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_poll_loop_is_told_of_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_others_are_told_of_a_port, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fields_are_compared_by_meaning, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ids_to_types, setup, teardown),
         cmocka_unit_test_setup_teardown(test_why_a_port_is_closed, setup, teardown),

@@ -108,6 +108,18 @@ struct odeon_usage {
     uint64_t limit;
     int unlimited, per_second; /* of the limit */
 };
+/* A port of a client: what has come through it since it was opened, and what waits. */
+struct odeon_port_info {
+    uint64_t id;
+    uint64_t posts;        /* records that have been taken from it; the next four are bytes */
+    uint64_t not_taken;    /* posted, and not taken yet */
+    uint64_t delivered;    /* to it */
+    uint64_t not_received; /* delivered, and not read by its client yet */
+    uint64_t backlog;      /* behind that: its ring is full */
+    uint64_t dropped;      /* records that there was no room for */
+    const char *waits_for; /* what its next record waits for: "a queue", "its user's share", "its
+                              user's rate"; "": it does not */
+};
 struct odeon_client_detail {
     uint32_t struct_size;
     int bound;         /* the quotas are enforced */
@@ -115,6 +127,9 @@ struct odeon_client_detail {
     struct odeon_client_info client;
     size_t n_usage;
     struct odeon_usage *usage;
+    /* Those that are open, as long as the executor runs: if struct_size reaches this far. */
+    size_t n_ports;
+    struct odeon_port_info *ports;
 };
 struct odeon_queue_info {
     uint32_t id, home, owner; /* workers: whose it is, who has it now */
