@@ -53,8 +53,8 @@ const struct option_info option_table[OPTION_N] = {
                         "attempts-exhausted bad-size no-such-actor not-accepted quarantined "
                         "queue-full type-not-loaded",
                         false },
-    [OPTION_SORT] = { "sort", "run|messages|wait", "What to sort by (run without it)",
-                      "run messages wait", false },
+    [OPTION_SORT] = { "sort", "KEY", "What to sort by, who has most first",
+                      "run messages wait bytes actors", false },
     [OPTION_TOTAL] = { "total", NULL, "Of types: since the service began, instead of now", NULL,
                        false },
     [OPTION_BATCH] = { "batch", NULL, "Print tables, one after the other, on a terminal, too", NULL,
@@ -96,6 +96,7 @@ const struct command command_table[] = {
           "VIEW is types, actors or flows; on a terminal also queues, workers, clients or users.\n"
           "Types: messages, run time (100 % is one processor), how long a message runs and waits.\n"
           "Actors, flows: who has most, of the last seconds. Figures are estimates from samples.\n"
+          "--sort has run, messages and wait; run without it.\n"
           "On a terminal a program with keys (? says which), else one look; with --json, a line\n"
           "each. With --batch, --count (or -n), --limit or --total, tables on a terminal, too.",
       .choices = "types actors flows queues workers clients users",
@@ -312,8 +313,10 @@ const struct command command_table[] = {
     { .noun = "queue",
       .verb = "list",
       .arguments = "",
-      .options = OPTIONS_PAGED | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_BUSY),
+      .options = OPTIONS_PAGED | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_BUSY) |
+                 OPTION_BIT(OPTION_SORT),
       .doc = "List the message queues",
+      .details = "--sort has bytes, wait (of the oldest message) and actors; by number without it.",
       .run = ctl_queue_list },
     { .noun = "timer",
       .verb = "list",

@@ -21,6 +21,10 @@ static int queue_fill_list(const struct admin_call *call, void *result, const Od
             .urgent_bytes = queue->urgent_bytes,
             .retiring = queue->retiring,
             .kind = arena_string(list, queue->kind),
+            .oldest_to = queue->oldest_to,
+            .oldest_ns = queue->oldest_ns,
+            .oldest_name = arena_string(list, queue->oldest_name),
+            .oldest_type = arena_string(list, queue->oldest_type),
         };
         list->next = (uint64_t)queue->id + 1;
     }

@@ -434,6 +434,12 @@ struct engine_queue_view {
     uint64_t bytes, urgent_bytes; /* that wait, in the ordinary and in the urgent lane */
 };
 int engine_queue_get(struct engine *engine, uint32_t queue, struct engine_queue_view *ret_queue);
+/* The oldest message that waits in one of a queue's lanes: for what is shown of few queues. */
+struct engine_oldest {
+    actor_ref to; /* 0: none waits, or somebody has just taken the lock */
+    uint64_t ns;  /* it has waited, at least; 0: not known */
+};
+struct engine_oldest engine_queue_oldest(struct engine *engine, uint32_t queue);
 
 /* Dead letters, oldest first; ids rise. */
 struct engine_dead_letter {

@@ -12,8 +12,10 @@
 #include "daemon/engine/actors/phases.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/actors/spawn.h"
+#include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
+#include "daemon/engine/observe/marks.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/flush.h"
@@ -187,4 +189,52 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
             queue_backlog_bytes(&e->segment.queues[segment_urgent_queue(&e->segment, queue)]),
     };
     return 0;
+}
+
+enum { QUEUE_TRIES = 64 }; /* at a lock that is held for as long as some records are copied */
+
+/* Under its lock: the first record of what waits in it, which is the oldest. When that was appended
+ * is told by the first one that was marked, which is no older. */
+static void engine_actors_read_oldest(struct engine *e, uint32_t lane, struct engine_oldest *oldest)
+{
+    unsigned active = queue_active(load_relaxed(&e->segment.queues[lane].sel));
+    uint64_t length = load_relaxed(&e->segment.queues[lane].len[active]), ns = 0;
+    if (length == 0)
+        return;
+    if (e->observation.marks) {
+        const struct marks *marks = marks_of(e, lane, active);
+        uint64_t now = ticks_now();
+        if (marks_next(marks) < length && marks->mark[marks->next].ticks < now)
+            ns = ticks_to_ns(now - marks->mark[marks->next].ticks);
+    }
+    if (oldest->to == 0 || ns > oldest->ns)
+        *oldest = (struct engine_oldest){
+            .to = ((const struct envelope *)segment_window(&e->segment, lane, active))->to,
+            .ns = ns,
+        };
+}
+
+/* The control thread waits for nobody here. Its journal is armed within flush_control() alone, so
+ * that recovery, which finds a lock of its held here, publishes nothing for it. */
+static void engine_actors_find_oldest(struct engine *e, uint32_t lane, struct engine_oldest *oldest)
+{
+    struct segment_queue *queue = &e->segment.queues[lane];
+    for (unsigned i = 0; i < QUEUE_TRIES && queue_backlog_bytes(queue) > 0; i++) {
+        if (queue_try_lock(queue, e->control->id)) {
+            engine_actors_read_oldest(e, lane, oldest);
+            queue_unlock(queue);
+            return;
+        }
+        cpu_relax();
+    }
+}
+
+struct engine_oldest engine_queue_oldest(struct engine *e, uint32_t queue)
+{
+    struct engine_oldest oldest = { 0 };
+    if (queue >= e->segment.n_mailboxes)
+        return oldest;
+    engine_actors_find_oldest(e, queue, &oldest);
+    engine_actors_find_oldest(e, segment_urgent_queue(&e->segment, queue), &oldest);
+    return oldest;
 }

@@ -5,7 +5,24 @@
 
 #include "daemon/executor/command.h"
 
-static void queue_row_init(const struct engine_queue_view *queue, Odeon__Queue *row)
+/* Who has ended is named by the reference alone. */
+static void queue_row_add_oldest(struct engine *engine, uint32_t queue, Odeon__Queue *row)
+{
+    struct engine_oldest oldest = engine_queue_oldest(engine, queue);
+    struct engine_actor_view actor;
+    struct engine_actor_type_view type;
+
+    row->oldest_to = oldest.to;
+    row->oldest_ns = oldest.ns;
+    if (oldest.to == 0 || engine_actor_get(engine, oldest.to, &actor) < 0)
+        return;
+    row->oldest_name = reply_string(actor.name);
+    if (engine_actor_type_get(engine, actor.type, &type) == 0)
+        row->oldest_type = reply_string(type.name);
+}
+
+static void queue_row_init(struct engine *engine, const struct engine_queue_view *queue,
+                           Odeon__Queue *row)
 {
     odeon__queue__init(row);
     row->id = queue->queue;
@@ -16,6 +33,7 @@ static void queue_row_init(const struct engine_queue_view *queue, Odeon__Queue *
     row->urgent_bytes = queue->urgent_bytes;
     row->actors = queue->actors;
     row->retiring = queue->retired;
+    queue_row_add_oldest(engine, queue->queue, row);
 }
 
 static bool command_queue_kind_is_known(const char *kind)
@@ -56,7 +74,7 @@ int command_queue_list(struct executor *executor, const Odeon__Request *request,
 
         if (kind[0] != '\0' && strcmp(kind, queue.kind) != 0)
             continue;
-        queue_row_init(&queue, row);
+        queue_row_init(executor->engine, &queue, row);
         body->more = body->n_queues == n_rows || !reply_row_fits(reply, &row->base);
         if (body->more)
             break;

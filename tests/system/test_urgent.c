@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <odeon/codec.h>
 
 #include "proto/bounds.h"
 #include "proto/envelope.h"
@@ -194,7 +196,68 @@ static uint32_t notes(const struct bench *b)
     return atomic_load_explicit(&b->page->n_notes, memory_order_acquire);
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* How long the oldest message for the receiver has waited, 0: not known; who is named beside it. */
+static uint64_t oldest(struct bench *b)
+{
+    struct odeon_list *list;
+    uint64_t ns = 0;
+
+    assert_int_equal(odeon_queue_list(b->client, "pinned", 0, 0, &list), 0);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct odeon_queue_info *queue = (const struct odeon_queue_info *)list->rows + i;
+
+        if (queue->id != b->queue || queue->oldest_to == ODEON_NOBODY)
+            continue;
+        assert_int_equal(queue->oldest_to, b->receiver);
+        assert_string_equal(queue->oldest_type, "lanes_receiver");
+        assert_string_equal(queue->oldest_name, "");
+        ns = queue->oldest_ns;
+    }
+    odeon_list_free(list);
+    return ns;
+}
+
 /* ---- tests ---- */
+
+/* Its age is one that it has, but for the error of the clocks, whichever message was marked. */
+static void test_the_oldest_is_told(void **state)
+{
+    char output[1 << 16], ref[ODEON_REF_TEXT];
+    uint64_t before, known, later, ns;
+    struct bench b;
+
+    (void)state;
+    begin(&b);
+    gate_close(&b);
+    assert_int_equal(oldest(&b), 0); /* what runs does not wait */
+    before = now_ns();
+    assert_true(wait_until((post(&b, LANE_ORDINARY, 1), oldest(&b) > 0)));
+    known = now_ns();
+    usleep(50000);
+    later = now_ns();
+    assert_true(wait_until((ns = oldest(&b)) > 0));
+    assert_true(ns >= (later - known) / 10 * 9);
+    assert_true(ns / 10 * 9 <= now_ns() - before);
+    odeon_ref_format(b.receiver, ref);
+    assert_int_equal(ctl(&b.service, output, sizeof(output), "queue list --busy --sort wait"), 0);
+    assert_non_null(strstr(output, "OLDEST WAITS"));
+    assert_non_null(strstr(output, "lanes_receiver"));
+    assert_non_null(strstr(output, ref));
+    post(&b, LANE_URGENT, 1); /* no older */
+    assert_true(wait_until(oldest(&b) >= ns));
+    gate_open(&b);
+    assert_true(wait_until(waits(&b, 0, 0)));
+    assert_int_equal(oldest(&b), 0);
+    end(&b);
+}
 
 static void test_overtakes(void **state)
 {
@@ -444,6 +507,7 @@ static void test_killed_in_traffic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_oldest_is_told),
         cmocka_unit_test(test_overtakes),
         cmocka_unit_test(test_from_a_behaviour),
         cmocka_unit_test(test_full),

@@ -203,6 +203,10 @@ static void answer_queue_list(struct service *s, const Odeon__Request *request, 
     row.urgent_bytes = row.home = 2;
     row.bytes = UINT64_C(5) << 32;
     row.retiring = true;
+    row.oldest_to = 17;
+    row.oldest_ns = UINT64_C(3) << 33;
+    row.oldest_name = (char *)(uintptr_t) "one";
+    row.oldest_type = (char *)(uintptr_t) "counter";
     body.n_queues = 1;
     body.queues = rows;
     reply->body_case = ODEON__REPLY__BODY_QUEUE_LIST;

@@ -464,14 +464,19 @@ int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t aft
     *ret = fake_list(1, sizeof(struct odeon_queue_info));
     (*ret)->more = after < fake.more_queues;
     (*ret)->next = after + 1;
-    *(struct odeon_queue_info *)(*ret)->rows = (struct odeon_queue_info){ .id = 33,
-                                                                          .home = 2,
-                                                                          .owner = 1,
-                                                                          .bytes = 4096,
-                                                                          .urgent_bytes = 96,
-                                                                          .actors = 7,
-                                                                          .retiring = 1,
-                                                                          .kind = "pinned" };
+    *(struct odeon_queue_info *)(*ret)->rows =
+        (struct odeon_queue_info){ .id = 33 + (uint32_t)after,
+                                   .home = 2,
+                                   .owner = 1,
+                                   .bytes = 4096 * (after + 1),
+                                   .urgent_bytes = 96,
+                                   .actors = 7,
+                                   .retiring = 1,
+                                   .kind = "pinned",
+                                   .oldest_to = after ? ODEON_NOBODY : odeon_ref_make(1, 9, 3),
+                                   .oldest_ns = after ? 0 : UINT64_C(2500000000),
+                                   .oldest_name = after ? "" : "one",
+                                   .oldest_type = after ? "" : "counter" };
     return 0;
 }
 

@@ -349,6 +349,9 @@ static void test_places_changes_and_queues(void **state)
     assert_true(queue->id == 33 && queue->home == 2 && queue->retiring &&
                 queue->bytes == UINT64_C(5) << 32 && queue->urgent_bytes == 2);
     assert_string_equal(queue->kind, "pinned");
+    assert_true(queue->oldest_to == 17 && queue->oldest_ns == UINT64_C(3) << 33);
+    assert_string_equal(queue->oldest_name, "one");
+    assert_string_equal(queue->oldest_type, "counter");
     odeon_list_free(list);
     odeon_client_disconnect(client);
 }

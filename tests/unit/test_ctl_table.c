@@ -459,12 +459,37 @@ static void test_queue(void **state)
     assert_string_equal(fake.kind_filter, "pinned");
     check_has(out, "{\"version\":1,\"queues\":[\n{\"id\":33,\"kind\":\"pinned\",\"home\":2,"
                    "\"owner\":1,\"bytes\":4096,"
-                   "\"urgent_bytes\":96,\"actors\":7,\"retiring\":true}");
+                   "\"urgent_bytes\":96,\"actors\":7,\"retiring\":true,"
+                   "\"oldest_ns\":2500000000,\"oldest_to\":\"1.9.3\",\"oldest_name\":\"one\","
+                   "\"oldest_type\":\"counter\"}");
     assert_int_equal(run("queue|list"), CTL_DONE);
     assert_string_equal(fake.kind_filter, "");
     check_has(out, "RETIRING");
     check_has(out, "URGENT");
     check_has(out, "4096");
+    check_has(out, "2.5 s");
+    check_has(out, "1.9.3");
+}
+
+static void test_queues_are_sorted(void **state)
+{
+    (void)state;
+    fake.more_queues = 1; /* of the second one nobody knows the oldest, and more waits in it */
+    assert_int_equal(run("queue|list|--json|--sort|bytes"), CTL_DONE);
+    assert_true(strstr(out, "{\"id\":34,") < strstr(out, "{\"id\":33,"));
+    check_has(out, "\"oldest_ns\":null,\"oldest_to\":null,\"oldest_name\":\"\"");
+    assert_int_equal(run("queue|list|--json|--sort|wait|--busy"), CTL_DONE);
+    assert_true(strstr(out, "{\"id\":33,") < strstr(out, "{\"id\":34,"));
+    check_has(out, "\"more\":false");
+    assert_int_equal(run("queue|list|--json|--sort|actors"), CTL_DONE); /* equal: as they stand */
+    assert_true(strstr(out, "{\"id\":33,") < strstr(out, "{\"id\":34,"));
+    assert_int_equal(run("queue|list|--json|--sort|bytes|--limit|1"), CTL_DONE);
+    assert_null(strstr(out, "{\"id\":33,"));
+    assert_int_equal(run("queue|list|--sort|messages"), CTL_USAGE);
+    check_has(err, "'messages' is no figure to sort queues by. Write bytes, wait or actors");
+    fake.list_result = -EACCES;
+    assert_int_equal(run("queue|list|--sort|wait"), CTL_REFUSED);
+    check_has(err, "cannot list the queues");
 }
 
 static void test_group(void **state)
@@ -693,6 +718,7 @@ int main(void)
         TEST(test_actor_spawn_by_fields),
         TEST(test_actor_others),
         TEST(test_queue),
+        TEST(test_queues_are_sorted),
         TEST(test_monitor),
         TEST(test_group),
         TEST(test_timer),

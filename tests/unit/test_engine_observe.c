@@ -220,6 +220,32 @@ static void test_a_mark_where_no_record_begins_is_forgotten(void **state)
     close_engine(&held.f);
 }
 
+/* Whose lock is taken is not waited for; where nothing is marked the age is not known. */
+static void test_the_oldest_that_waits_is_told(void **state)
+{
+    struct held held;
+    (void)state;
+    held_begin(&held, on_light);
+    struct segment_queue *queue = &held.f.engine->segment.queues[0];
+    assert_int_equal(engine_queue_oldest(held.f.engine, 0).to, 0);
+    held_send(&held, OBSERVE_PATIENCE_NS);
+    held_send(&held, OBSERVE_PATIENCE_NS);
+    atomic_fetch_add(&pretended_ns, LOAD_NS);
+    struct engine_oldest oldest = engine_queue_oldest(held.f.engine, 0);
+    assert_int_equal(oldest.to, held.ref);
+    assert_int_equal(oldest.ns, OBSERVE_PATIENCE_NS + LOAD_NS);
+    assert_false(queue_lock(queue, 0));
+    assert_int_equal(engine_queue_oldest(held.f.engine, 0).to, 0);
+    queue_unlock(queue);
+    observe_forget(held.f.engine, 0, queue_active(load_relaxed(&queue->sel)));
+    oldest = engine_queue_oldest(held.f.engine, 0);
+    assert_int_equal(oldest.to, held.ref);
+    assert_int_equal(oldest.ns, 0);
+    assert_int_equal(engine_queue_oldest(held.f.engine, UINT32_MAX).to, 0);
+    held_run(&held, 2);
+    close_engine(&held.f);
+}
+
 /* ---- within the error of samples ---- */
 
 static int on_a(void *self, const void *message, struct engine_context *ctx)
@@ -319,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_slow_messages_are_counted_not_estimated),
         cmocka_unit_test(test_where_messages_are_few_each_is_a_sample),
         cmocka_unit_test(test_a_mark_where_no_record_begins_is_forgotten),
+        cmocka_unit_test(test_the_oldest_that_waits_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

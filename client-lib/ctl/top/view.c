@@ -24,7 +24,8 @@ static const struct table_column view_flows[] = {
 static const struct table_column view_queues[] = {
     { "QUEUE", TABLE_COUNT, 0 },  { "KIND", TABLE_TEXT, 3 },     { "BYTES", TABLE_BYTES, 1 },
     { "URGENT", TABLE_BYTES, 5 }, { "OWNER", TABLE_COUNT, 2 },   { "HOME", TABLE_COUNT, 6 },
-    { "ACTORS", TABLE_COUNT, 4 }, { "RETIRING", TABLE_TEXT, 7 },
+    { "ACTORS", TABLE_COUNT, 4 }, { "RETIRING", TABLE_TEXT, 7 }, { "OLDEST", TABLE_DURATION, 8 },
+    { "FOR", TABLE_TEXT, 9 },
 };
 static const struct table_column view_workers[] = {
     { "WORKER", TABLE_COUNT, 0 }, { "STATE", TABLE_TEXT, 4 },    { "BUSY", TABLE_SHARE, 1 },

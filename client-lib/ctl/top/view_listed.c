@@ -3,6 +3,8 @@
  * cells is that of the columns in view.c. */
 #include "client-lib/ctl/top/view.h"
 
+#include <odeon/codec.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -15,6 +17,15 @@ static struct table_row *view_add_numbered(struct table *table, uint64_t number)
 
     snprintf(key, sizeof(key), "%020" PRIu64, number);
     return table_add(table, key);
+}
+
+/* By its name, or, where it has none, by its reference. */
+static char *view_copy_actor(odeon_ref ref, const char *name)
+{
+    char text[ODEON_REF_TEXT];
+
+    odeon_ref_format(ref, text);
+    return table_copy(*name ? name : text);
 }
 
 bool view_add_queues(struct table *table, const struct odeon_list *queues)
@@ -34,6 +45,10 @@ bool view_add_queues(struct table *table, const struct odeon_list *queues)
         row->cell[5].number = q->home;
         row->cell[6].number = (double)q->actors;
         row->cell[7].text = table_copy(q->retiring ? "yes" : "no");
+        if (q->oldest_ns)
+            row->cell[8].number = (double)q->oldest_ns;
+        if (q->oldest_to != ODEON_NOBODY)
+            row->cell[9].text = view_copy_actor(q->oldest_to, q->oldest_name);
     }
     return true;
 }

@@ -137,6 +137,11 @@ struct odeon_queue_info {
     uint64_t urgent_bytes;    /* that wait in its urgent lane */
     int retiring;             /* takes no new actors: its worker is not active any more */
     const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
+    /* Of the oldest message that waits in either: who is to get it (ODEON_NOBODY: none waits, or
+     * somebody is just appending to it), and how long it has waited, at least (0: not known). */
+    odeon_ref oldest_to;
+    uint64_t oldest_ns;
+    const char *oldest_name, *oldest_type; /* of that actor; "": it has none, or has ended */
 };
 /* A message that an actor has asked for at a time to come. */
 struct odeon_timer_info {

@@ -25,11 +25,17 @@ bool queue_lock_slow(struct segment_queue *queue, uint32_t id);
 /* `old`: what the lock word was: waiters are there, or nobody had it. */
 void queue_unlock_slow(struct segment_queue *queue, uint32_t old);
 
-static inline bool queue_lock(struct segment_queue *queue, uint32_t id)
+/* False: somebody has it. */
+static inline bool queue_try_lock(struct segment_queue *queue, uint32_t id)
 {
     uint32_t expected = 0;
-    if (likely(atomic_compare_exchange_strong_explicit(&queue->lock, &expected, id + 1,
-                                                       memory_order_acquire, memory_order_relaxed)))
+    return atomic_compare_exchange_strong_explicit(&queue->lock, &expected, id + 1,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static inline bool queue_lock(struct segment_queue *queue, uint32_t id)
+{
+    if (likely(queue_try_lock(queue, id)))
         return false;
     return queue_lock_slow(queue, id);
 }
