@@ -51,6 +51,7 @@ enum option {
     OPTION_ID,
     OPTION_TRACE,
     OPTION_FAILED,
+    OPTION_CLIENT,
     OPTION_SVG,
     OPTION_N,
 };

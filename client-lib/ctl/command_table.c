@@ -67,6 +67,8 @@ const struct option_info option_table[OPTION_N] = {
                           "@file", false },
     [OPTION_ID] = { "id", "N", "Show what the messages with this trace's id have caused, and end",
                     NULL, false },
+    [OPTION_CLIENT] = { "client", "NAME|ID", "Only those that this client has posted", "@clients",
+                        false },
     [OPTION_FAILED] = { "failed", NULL, "Only those that could not be run", NULL, false },
     [OPTION_TRACE] = { "trace", "N", "Give it this trace's id, from 1 on: see odeonctl trace --id",
                        NULL, false },
@@ -106,7 +108,7 @@ const struct command command_table[] = {
       .words_max = 1,
       .options = OPTION_BIT(OPTION_TYPE) | OPTION_BIT(OPTION_SLOWER) | OPTION_BIT(OPTION_PAST) |
                  OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_PERFETTO) | OPTION_BIT(OPTION_ID) |
-                 OPTION_BIT(OPTION_FAILED),
+                 OPTION_BIT(OPTION_FAILED) | OPTION_BIT(OPTION_CLIENT),
       .doc = "Show messages one by one, as they are run",
       .details = "Who sent what to whom, how long it waited and ran, and how many it sent; of one "
                  "actor, to it\n"

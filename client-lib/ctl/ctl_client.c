@@ -83,9 +83,12 @@ static void ctl_client_print_json_ports(struct json *json, const struct odeon_cl
     json_begin_array(json, "ports");
     for (size_t i = 0; i < d->n_ports; i++) {
         const struct odeon_port_info *p = &d->ports[i];
+        char ref[ODEON_REF_TEXT];
 
+        odeon_ref_format(p->ref, ref);
         json_begin_object(json, NULL);
         json_uint(json, "id", p->id);
+        json_string(json, "ref", ref);
         json_uint(json, "posts", p->posts);
         json_uint(json, "not_taken_bytes", p->not_taken);
         json_uint(json, "delivered_bytes", p->delivered);
@@ -171,23 +174,29 @@ static int ctl_client_print_quotas(struct ctl *ctl, const struct odeon_client_de
 static int ctl_client_print_ports(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     static const struct column columns[] = {
-        { "PORT", "id", true },         { "POSTS", "posts", true },
-        { "NOT TAKEN", "", true },      { "DELIVERED", "", true },
-        { "NOT RECEIVED", "", true },   { "BACKLOG", "", true },
-        { "DROPPED", "dropped", true }, { "WAITS FOR", "waits_for", false },
+        { "PORT", "id", true },
+        { "REF", "ref", false },
+        { "POSTS", "posts", true },
+        { "NOT TAKEN", "", true },
+        { "DELIVERED", "", true },
+        { "NOT RECEIVED", "", true },
+        { "BACKLOG", "", true },
+        { "DROPPED", "dropped", true },
+        { "WAITS FOR", "waits_for", false },
     };
     struct listing list;
 
-    listing_begin(&list, ctl, "ports", columns, 8);
+    listing_begin(&list, ctl, "ports", columns, 9);
     for (size_t i = 0; i < d->n_ports; i++) {
         const struct odeon_port_info *p = &d->ports[i];
         char not_taken[OUTPUT_BYTES_TEXT], delivered[OUTPUT_BYTES_TEXT],
-            not_received[OUTPUT_BYTES_TEXT], backlog[OUTPUT_BYTES_TEXT];
+            not_received[OUTPUT_BYTES_TEXT], backlog[OUTPUT_BYTES_TEXT], ref[ODEON_REF_TEXT];
 
+        odeon_ref_format(p->ref, ref);
         listing_add(
             &list,
             (struct cell[]){
-                CELL_NUMBER(p->id), CELL_NUMBER(p->posts),
+                CELL_NUMBER(p->id), CELL_TEXT(ref), CELL_NUMBER(p->posts),
                 CELL_SHOWN(p->not_taken, output_format_bytes(p->not_taken, not_taken)),
                 CELL_SHOWN(p->delivered, output_format_bytes(p->delivered, delivered)),
                 CELL_SHOWN(p->not_received, output_format_bytes(p->not_received, not_received)),

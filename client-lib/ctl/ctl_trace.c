@@ -4,6 +4,7 @@
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/trace/trace.h"
+#include "client-lib/ctl/trace/trace_client.h"
 
 #include <odeon/observe.h>
 
@@ -26,9 +27,10 @@ struct trace {
     struct trace_names *names;
     const char *type; /* NULL: all */
     odeon_ref actor;  /* ODEON_NOBODY: all */
-    uint64_t slower;  /* ns */
-    uint64_t id;      /* of their trace; 0: all */
-    uint64_t left;    /* messages until the end */
+    struct trace_client client;
+    uint64_t slower; /* ns */
+    uint64_t id;     /* of their trace; 0: all */
+    uint64_t left;   /* messages until the end */
     struct trace_file file;
     bool has_file;
     int signals; /* descriptor */
@@ -64,6 +66,7 @@ static int trace_parse(struct trace *trace)
                *id = ctl->option[OPTION_ID];
 
     trace->type = ctl->option[OPTION_TYPE];
+    trace->client.who = ctl->option[OPTION_CLIENT];
     trace->left = UINT64_MAX;
     if (slower && !trace_parse_time(slower, &trace->slower))
         return ctl_fail(ctl, CTL_USAGE,
@@ -87,6 +90,8 @@ static bool trace_wants(const struct trace *trace, const struct odeon_traced *m)
     if (trace->ctl->option[OPTION_FAILED] && m->reason == ODEON_REASON_NONE)
         return false;
     if (trace->type && strcmp(m->type, trace->type) != 0)
+        return false;
+    if (!trace_client_wants(&trace->client, m->from))
         return false;
     if (trace->actor != ODEON_NOBODY && m->to != trace->actor && m->from != trace->actor)
         return false;
@@ -148,7 +153,8 @@ static int trace_find_service(struct trace *trace)
         trace->observer = observer;
     }
     r = odeon_observe_look(trace->observer, NULL); /* names of types */
-    return r < 0 ? ctl_refuse(trace->ctl, r, "cannot read what actors do") : 0;
+    return r < 0 ? ctl_refuse(trace->ctl, r, "cannot read what actors do")
+                 : trace_client_look(trace->ctl, &trace->client, false);
 }
 
 static void trace_show(struct trace *trace, const struct odeon_traced *m)
@@ -276,6 +282,8 @@ int ctl_trace(struct ctl *ctl)
         code = ctl_connect(ctl);
     if (!code && ctl->n_words)
         code = ctl_ref_find(ctl, ctl->words[0], &trace.actor);
+    if (!code)
+        code = trace_client_look(ctl, &trace.client, true);
     if (code)
         return code;
     trace.names = calloc(1, sizeof(*trace.names));
@@ -288,5 +296,6 @@ int ctl_trace(struct ctl *ctl)
     trace_give_back_signals(&trace);
     odeon_observe_close(trace.observer);
     free(trace.names);
+    trace_client_free(&trace.client);
     return code;
 }

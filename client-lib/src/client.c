@@ -81,6 +81,7 @@ static void client_fill_ports(struct odeon_client_detail *detail,
 
         detail->ports[detail->n_ports] = (struct odeon_port_info){
             .id = from->port_id,
+            .ref = from->ref,
             .posts = from->posts,
             .not_taken = from->not_taken,
             .delivered = from->delivered,

@@ -521,6 +521,7 @@ enum engine_port_waits {
     ENGINE_PORT_RATE
 };
 struct engine_port_tally {
+    actor_ref ref;
     uint64_t posts; /* records taken since it was opened here; the others are bytes */
     uint64_t not_taken, delivered, not_received, backlog;
     uint64_t dropped;             /* records that its client had no room for */

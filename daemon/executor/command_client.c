@@ -114,6 +114,7 @@ static bool command_client_show_ports(const struct executor *executor,
             return false;
         odeon__client_port__init(port);
         port->port_id = show->ports[i];
+        port->ref = tally.ref;
         port->posts = tally.posts;
         port->not_taken = tally.not_taken;
         port->delivered = tally.delivered;

@@ -457,6 +457,33 @@ static void test_what_cannot_be_run_is_told(void **state)
     assert_non_null(strstr(output, "-> probe_relay "));
 }
 
+/* Two clients post to one actor, and one of them by two ports. */
+static void test_a_client_has_what_it_posted(void **state)
+{
+    struct odeon_client *shop = service_connect(&service, "shop");
+    struct odeon_port *one = port_open_or_fail(shop, 1 << 16, 1 << 16, false),
+                      *two = port_open_or_fail(shop, 1 << 16, 1 << 16, false),
+                      *const turns[] = { one, port, two, port };
+
+    (void)state;
+    for (unsigned i = 0; i < WORKS; i++)
+        ledger_work(turns[i % 4], ledger, work_type, WORK_NS);
+    for (unsigned i = 0; i < 3; i++)
+        ledger_settle(turns[i], ledger, ask_type);
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace traced --past --client shop"), 0);
+    assert_int_equal(count_of(output, ": probe_work ran "), WORKS / 2);
+    service_kill_executor(&service);
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace --past --client root"), 0);
+    assert_int_equal(count_of(output, ": probe_work ran "), WORKS / 2);
+    assert_int_equal(ctl(&service, output, sizeof(output), "trace --past --client nobody"), 1);
+    assert_non_null(strstr(output, "no client is 'nobody'"));
+    odeon_port_close(one);
+    odeon_port_close(two);
+    odeon_client_disconnect(shop);
+    assert_true(
+        wait_until(ctl(&service, output, sizeof(output), "trace --past --client shop") == 1));
+}
+
 /* ---- who may ---- */
 
 static const struct user stranger = { .uid = 41001, .gid = 41001, .group = 41900 };
@@ -494,6 +521,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_trace_goes_on_behind_a_crash, begin, end),
         cmocka_unit_test_setup_teardown(test_arrows_lead_from_cause_to_effect, begin, end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_run_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_client_has_what_it_posted, begin, end),
         cmocka_unit_test_setup_teardown(test_the_role_is_needed, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

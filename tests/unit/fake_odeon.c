@@ -681,8 +681,18 @@ int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_cli
         { .name = "actors", .user = 3, .user_known = 1, .unlimited = 1 },
     };
 
+    static struct odeon_port_info ports[] = { { .id = 3,
+                                                .ref = FAKE_GONE + 1,
+                                                .posts = 11,
+                                                .not_taken = 64,
+                                                .delivered = 4096,
+                                                .not_received = 2048,
+                                                .backlog = 512,
+                                                .dropped = 5,
+                                                .waits_for = "a queue" } };
+
     (void)client;
-    if (id != 7)
+    if (id != 7 && id != 1)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_client_detail){ .struct_size = sizeof(**ret),
@@ -696,7 +706,9 @@ int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_cli
                                                       .roles = "post",
                                                       .command = "sh" },
                                           .n_usage = 3,
-                                          .usage = rows };
+                                          .usage = rows,
+                                          .n_ports = 1,
+                                          .ports = ports };
     return 0;
 }
 

@@ -122,6 +122,25 @@ static void test_those_that_were_not_run(void **state)
     assert_int_equal(count_of(out, " ran "), 2);
 }
 
+/* By who has sent them: the one client's port, whatever it is called by. */
+static void test_those_of_a_client(void **state)
+{
+    (void)state;
+    fake.client_name = "shop";
+    assert_int_equal(run("trace|--past|--client|shop"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 1);
+    check_has(out, ".123456 w1 port ");
+    assert_int_equal(run("trace|--past|--client|1"), CTL_DONE);
+    assert_int_equal(count_of(out, "\n"), 1);
+    assert_int_equal(run("trace|--past|--client|shop|--failed"), CTL_DONE);
+    assert_string_equal(out, "");
+    assert_int_equal(run("trace|--past|--client|2"), CTL_REFUSED);
+    check_has(err, "--client: no client is '2'. See odeonctl client list");
+    assert_int_equal(run("trace|--past|--client|shopper"), CTL_REFUSED);
+    fake.list_result = fake.call_result = -EACCES;
+    assert_int_equal(run("trace|--past|--client|shop"), CTL_REFUSED);
+}
+
 static void test_messages_with_a_traces_id(void **state)
 {
     (void)state;
@@ -188,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_trace_by_its_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_those_that_were_not_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_those_of_a_client, setup, teardown),
         cmocka_unit_test_setup_teardown(test_messages_with_a_traces_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead_letters_by_type_and_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(test_actors_of_a_type_are_stopped, setup, teardown),

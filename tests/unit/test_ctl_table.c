@@ -608,11 +608,18 @@ static void test_client(void **state)
     assert_int_equal(run("client|show|7"), CTL_DONE);
     check_has(out, "Client 7, x: process 99, sh, user 1000, roles: post");
     check_has(out, "refused so far: 12");
+    check_has(out, "NOT RECEIVED");
+    check_has(out, "1.405.4");
+    check_has(out, "a queue");
     check_has(out, "1000/s");
     assert_int_equal(run("client|show|7|--json"), CTL_DONE);
     check_has(out,
               "{\"name\":\"ports\",\"client\":2,\"user\":5,\"limit\":64,\"per_second\":false}");
     check_has(out, "{\"name\":\"actors\",\"user\":3,\"per_second\":false}");
+    check_has(out, "\"ports\":[{\"id\":3,\"ref\":\"1.405.4\",\"posts\":11,"
+                   "\"not_taken_bytes\":64,\"delivered_bytes\":4096,"
+                   "\"not_received_bytes\":2048,\"backlog_bytes\":512,\"dropped\":5,"
+                   "\"waits_for\":\"a queue\"}]");
     assert_int_equal(run("client|show|8"), CTL_REFUSED);
     assert_int_equal(run("client|show|seven"), CTL_USAGE);
     assert_int_equal(run("client|kick|7"), CTL_DONE);

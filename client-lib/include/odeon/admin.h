@@ -111,6 +111,7 @@ struct odeon_usage {
 /* A port of a client: what has come through it since it was opened, and what waits. */
 struct odeon_port_info {
     uint64_t id;
+    odeon_ref ref;         /* what a record of a message names as its sender */
     uint64_t posts;        /* records that have been taken from it; the next four are bytes */
     uint64_t not_taken;    /* posted, and not taken yet */
     uint64_t delivered;    /* to it */

@@ -48,6 +48,7 @@ int engine_port_tally(struct engine *e, uint32_t id, uint32_t generation,
     CLIENT_LOAD(WORD, &port->client_words->delivery_head);
     uint64_t received = load_relaxed(&port->client_words->delivery_head);
     *ret = (struct engine_port_tally){
+        .ref = durable->ref,
         .posts = load_relaxed(&port->taken),
         .not_taken = port_tally_between(taken, port_published_tail(port), port->submission_bytes),
         .delivered = delivered,
