@@ -32,7 +32,7 @@
 #include "log_linear.h"
 
 #define OBSERVED_MAGIC   UINT64_C(0x6f64656f6e6f6273) /* "odeonobs" */
-#define OBSERVED_VERSION 2
+#define OBSERVED_VERSION 3
 
 /* Times have eight cells to a power of two, from 32 ns to 18 minutes; longer ones share the last
  * cell. */
@@ -64,6 +64,7 @@ struct observed_type {
     _Atomic uint64_t timed;   /* of `messages`, those that were timed one by one: exact */
     _Atomic uint64_t samples; /* that the others were estimated from */
     _Atomic uint64_t sampled; /* ... and the waiting */
+    _Atomic uint64_t failed;  /* messages that could not be run, counted one by one */
     _Atomic uint64_t run[OBSERVED_CELLS], wait[OBSERVED_CELLS]; /* messages, by their times */
 };
 

@@ -17,10 +17,10 @@ static void type_add(struct listing *listing, const void *row)
     listing_add(listing,
                 (struct cell[]){ CELL_TEXT(t->name), CELL_NUMBER(t->version), CELL_TEXT(t->plugin),
                                  CELL_FLAG(t->loaded != 0), CELL_NUMBER(t->actors),
-                                 CELL_NUMBER(t->state_size), CELL_TEXT(t->restart),
-                                 CELL_TEXT(t->overflow), CELL_FLAG(t->quarantined != 0),
-                                 CELL_NUMBER(t->args_size), CELL_TEXT(t->args_fields),
-                                 CELL_LIST(t->accepts, t->n_accepts) });
+                                 CELL_NUMBER(t->state_size), CELL_NUMBER(t->actors * t->state_size),
+                                 CELL_TEXT(t->restart), CELL_TEXT(t->overflow),
+                                 CELL_FLAG(t->quarantined != 0), CELL_NUMBER(t->args_size),
+                                 CELL_TEXT(t->args_fields), CELL_LIST(t->accepts, t->n_accepts) });
 }
 
 int ctl_type_list(struct ctl *ctl)
@@ -32,6 +32,7 @@ int ctl_type_list(struct ctl *ctl)
         { "LOADED", "loaded", false },
         { "ACTORS", "actors", true },
         { "STATE SIZE", "state_size", true },
+        { "STATE BYTES", "state_bytes", true },
         { "AFTER A CRASH", "restart", false },
         { "WHEN FULL", "overflow", false },
         { "QUARANTINED", "quarantined", false },
@@ -44,7 +45,7 @@ int ctl_type_list(struct ctl *ctl)
                                                   .row_size = sizeof(struct odeon_type_info),
                                                   .add = type_add };
 
-    return listing_fetch(ctl, "types", columns, 12, &source);
+    return listing_fetch(ctl, "types", columns, 13, &source);
 }
 
 int ctl_type_release(struct ctl *ctl)

@@ -5,13 +5,13 @@
 #include <string.h>
 
 enum {
-    EXPOSE_TYPES_EACH = 2 * (OBSERVED_TOPS + 3) + 2, /* series of one type */
+    EXPOSE_TYPES_EACH = 2 * (OBSERVED_TOPS + 3) + 3, /* series of one type */
     EXPOSE_TYPES_LEFT = 120,                         /* series that come behind them */
 };
 
 struct expose_type {
     const char *type, *plugin;
-    uint64_t messages, sends, run_ns, wait_ns;
+    uint64_t messages, sends, failed, run_ns, wait_ns;
     uint64_t run[OBSERVED_TOPS + 1], wait[OBSERVED_TOPS + 1];
 };
 
@@ -25,6 +25,7 @@ static void expose_types_add(struct expose_type *to, const struct odeon_type_fig
         return;
     to->messages += row->messages;
     to->sends += row->sends;
+    to->failed += row->failed;
     to->run_ns += row->run_ns;
     to->wait_ns += row->wait_ns;
     for (unsigned i = 0; i <= OBSERVED_TOPS; i++) {
@@ -83,6 +84,12 @@ static void expose_types_counts(const struct expose_type *types, size_t n, struc
         metrics_value(
             m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
             2, (double)types[i].sends);
+    metrics_family(m, "odeon_type_failed", METRICS_COUNTER, "",
+                   "messages for actors of the type that could not be run");
+    for (size_t i = 0; i < n; i++)
+        metrics_value(
+            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
+            2, (double)types[i].failed);
 }
 
 static void expose_types_times(const struct expose_type *types, size_t n, struct metrics *m)

@@ -144,6 +144,7 @@ static void observe_fill_type(struct odeon_type_figures *row, const struct obser
     row->wait_ns = observe_since(now->wait_ns, b->wait_ns);
     row->timed = observe_since(now->timed, b->timed);
     row->samples = observe_since(now->samples, b->samples);
+    row->failed = observe_since(now->failed, b->failed);
     row->run_p50_ns = observe_quantile(now->run, b->run, 0.5);
     row->run_p99_ns = observe_quantile(now->run, b->run, 0.99);
     row->run_most_ns = observe_quantile(now->run, b->run, 1);
@@ -187,7 +188,7 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
     for (uint32_t id = 1; rows && id < observer->now.n_types; id++) {
         const struct observe_type *now = &observer->now.types[id];
 
-        if (now->messages == 0 && now->waited == 0)
+        if (now->messages == 0 && now->waited == 0 && now->failed == 0)
             continue;
         rows[list->n] = (struct odeon_type_figures){
             .id = id,

@@ -17,7 +17,7 @@
 
 /* Of one type, over all workers. */
 struct observe_type {
-    uint64_t messages, run_ns, sends, waited, wait_ns, timed, samples, sampled;
+    uint64_t messages, run_ns, sends, waited, wait_ns, timed, samples, sampled, failed;
     uint64_t run[OBSERVED_CELLS], wait[OBSERVED_CELLS];
 };
 struct observe_name {

@@ -40,7 +40,7 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
                                            .run_p50_ns = 31,
                                            .wait_p99_ns = 2500000 };
     rows[1] = (struct odeon_type_figures){
-        .type = "slow", .plugin = "p", .messages = 4, .run_ns = 400000000, .timed = 4
+        .type = "slow", .plugin = "p", .messages = 4, .run_ns = 400000000, .timed = 4, .failed = 3
     };
     rows[2] = (struct odeon_type_figures){ .type = "quiet", .plugin = "p" };
     return 0;

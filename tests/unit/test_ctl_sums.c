@@ -34,6 +34,7 @@ static void test_top(void **state)
     assert_true(strstr(out, "counter") < strstr(out, "\"slow\""));
     assert_int_equal(count_of(out, "\n"), 2); /* a look is a line */
     assert_non_null(strstr(out, "\"wait_p99_ns\":2500000"));
+    check_has(out, "\"timed\":4,\"samples\":0,\"failed\":3}");
     assert_int_equal(run("top|flows|-n|3|--watch|0.1|--batch|--json"), CTL_DONE);
     assert_int_equal(count_of(out, "\n"), 3);
     assert_int_equal(run("top|users"), CTL_USAGE);

@@ -450,6 +450,7 @@ static void test_actor_others(void **state)
     assert_int_equal(run("type|list|--json"), CTL_DONE);
     check_has(out, "\"args_size\":16,"
                    "\"args_fields\":\"{ int64_t start; uint8_t step; char name[7]; }\"");
+    check_has(out, "\"actors\":3,\"state_size\":16,\"state_bytes\":48,");
 }
 
 static void test_queue(void **state)

@@ -220,6 +220,20 @@ static void test_a_mark_where_no_record_begins_is_forgotten(void **state)
     close_engine(&held.f);
 }
 
+/* A type has no behaviour for what the gate's has. */
+static void test_what_cannot_be_run_is_counted(void **state)
+{
+    struct held held;
+    (void)state;
+    held_begin(&held, on_light);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(engine_actor_send(held.f.engine, held.ref, message_gate, NULL, 0), 0);
+    held_send(&held, OBSERVE_PATIENCE_NS);
+    held_run(&held, 1);
+    assert_int_equal(SUM(&held.f, held.type, failed), 2);
+    close_engine(&held.f);
+}
+
 /* Whose lock is taken is not waited for; where nothing is marked the age is not known. */
 static void test_the_oldest_that_waits_is_told(void **state)
 {
@@ -345,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_slow_messages_are_counted_not_estimated),
         cmocka_unit_test(test_where_messages_are_few_each_is_a_sample),
         cmocka_unit_test(test_a_mark_where_no_record_begins_is_forgotten),
+        cmocka_unit_test(test_what_cannot_be_run_is_counted),
         cmocka_unit_test(test_the_oldest_that_waits_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

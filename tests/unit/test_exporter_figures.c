@@ -67,6 +67,7 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
                                          .type = arena_string(list, i == 1 ? "other" : name),
                                          .plugin = "p",
                                          .messages = 10,
+                                         .failed = 3,
                                          .run_ns = 1000000000 };
     }
     *ret = list;
@@ -372,6 +373,7 @@ static void test_types(void **state)
     text = scrape(&observed, METRICS_OPEN);
     expect_line(text, "odeon_types_readable 1");
     expect_line(text, "odeon_type_messages_total{type=\"type_0\",plugin=\"p\"} 10");
+    expect_line(text, "odeon_type_failed_total{type=\"type_0\",plugin=\"p\"} 3");
     expect_line(text, "# UNIT odeon_type_run_seconds seconds");
     expect_line(text, "odeon_type_run_seconds_bucket{type=\"type_0\",le=\"2.56e-07\"} 0");
     expect_line(text, "odeon_type_run_seconds_bucket{type=\"type_0\",le=\"1.024e-06\"} 4");

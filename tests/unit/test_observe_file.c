@@ -81,11 +81,14 @@ static void test_sums_are_over_all_workers(void **state)
     worker(0)->types[2].messages = 7;
     worker(3)->types[2].run[4] = 9;
     worker(LAST)->types[2].messages = 11;
+    worker(0)->types[2].failed = 2;
+    worker(LAST)->types[2].failed = 1;
     assert_int_equal(observe_file_look(&file, &look), 0);
     assert_int_equal(look.n_types, 3);
     assert_string_equal(look.names[2].type, "two");
     assert_int_equal(look.types[1].messages, 5);
     assert_int_equal(look.types[2].messages, 18);
+    assert_int_equal(look.types[2].failed, 3);
     assert_int_equal(look.types[2].run[4], 9);
     assert_int_equal(look.n_windows, 0);
     observe_file_forget(&look);
@@ -138,7 +141,7 @@ static void test_spoilt_files_are_refused_or_read(void **state)
     expect_refused("is no file of what actors do");
     memcpy(header, &good, sizeof(good));
     header->version = OBSERVED_VERSION + 1;
-    expect_refused("version 2");
+    expect_refused("version 3 is its own");
     memcpy(header, &good, sizeof(good));
     header->n_workers = WORKERS + 1; /* more than the file has */
     expect_refused("sizes that this library does not know");

@@ -22,7 +22,7 @@ bool view_add_types(struct table *table, const struct odeon_list *types, double 
     for (size_t i = 0; i < types->n; i++, t++) {
         struct table_row *row;
 
-        if (!t->messages && !t->waited)
+        if (!t->messages && !t->waited && !t->failed)
             continue;
         row = table_add(table, t->type);
         if (!row)
@@ -43,6 +43,7 @@ bool view_add_types(struct table *table, const struct odeon_list *types, double 
         row->cell[8].number = view_per_second(t->sends, seconds);
         row->cell[9].number = (double)t->messages;
         row->cell[10].text = table_copy(t->plugin);
+        row->cell[11].number = (double)t->failed;
     }
     return true;
 }

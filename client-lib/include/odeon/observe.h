@@ -45,6 +45,7 @@ struct odeon_type_figures {
     uint64_t wait_ns;  /* ... together: from when a queue had accepted them to their behaviour */
     uint64_t timed;    /* of `messages`, those that were timed one by one */
     uint64_t samples;  /* that the others were estimated from */
+    uint64_t failed;   /* messages for its actors that could not be run, counted one by one */
     uint64_t run_p50_ns, run_p99_ns, run_most_ns;
     uint64_t wait_p50_ns, wait_p99_ns, wait_most_ns;
 };

@@ -529,6 +529,8 @@ void observe_refused(struct worker *w, const struct envelope *envelope, uint32_t
     const struct observe_turn turn = { .sent_ns = envelope_sent_ns(envelope) };
     uint64_t now_ns = clock_now_ns();
     observer->refused = true;
+    if (type)
+        observe_raise(&observer->block->types[type].failed, 1);
     trace_add(
         &observer->block->trace,
         &(struct trace_message){
