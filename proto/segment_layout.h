@@ -357,8 +357,8 @@ struct segment_timer {
     uint32_t member_place;
     actor_ref group;
     uint64_t stashed; /* enum segment_timer_stashed */
-    /* one that a client has posted, or a watch that it has begun: its user, and TIMER_POSTED; 0: an
-     * actor has armed it */
+    /* one that a client has posted, a watch that it has begun, or a copy of what it has published:
+     * its user, and TIMER_POSTED; 0: an actor's */
     uint64_t posted;
     uint64_t clock; /* enum segment_timer_clock */
 };

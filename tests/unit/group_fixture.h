@@ -13,7 +13,7 @@
 #include "daemon/engine/timers/timers.h"
 #include "timer_fixture.h"
 
-enum { BLOCK = 4, TIMERS = 4096, ACTORS = 1200, WORDS = 8 };
+enum { BLOCK = 4, TIMERS = 4096, ACTORS = 1200, WORDS = 8, FULL = 200 };
 #define LATER (clock_now_ns() + UINT64_C(3600000000000))
 
 /* What an actor does with the next "go", or with a word that it is the one to react to. */
@@ -427,4 +427,34 @@ static inline actor_ref near_the_group(uint32_t i)
         i++;
     assert_true(i < n_actors);
     return actors[i];
+}
+
+/* The queue of this one, until it is empty, which on a busy machine takes more than one run. */
+static inline void run_alone(actor_ref ref)
+{
+    while (queue_has_work(&f.engine->segment.queues[queue_of(ref)])) {
+        assert_true(owner_take(&f.engine->sources[queue_of(ref)], 0, 0));
+        mailbox_run(f.engine->workers[0], queue_of(ref), false);
+    }
+}
+
+/* One that joins, and is not in the group's queue; or is. */
+static inline actor_ref member_of(uint32_t type, bool near)
+{
+    actor_ref who;
+
+    do
+        who = spawn(type);
+    while ((queue_of(who) == queue_of(group_of("prices"))) != near);
+    run_queues();
+    joins(who);
+    return who;
+}
+
+/* Its queue, until that is at its limit. */
+static inline void fill(actor_ref who)
+{
+    for (int i = 0; i < FULL; i++)
+        assert_int_equal(engine_actor_send(f.engine, who, idle_type, NULL, 0), 0);
+    f.engine->segment.header->limit_bytes = 4096;
 }

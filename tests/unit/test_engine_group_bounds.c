@@ -17,15 +17,6 @@ static void test_costs_nothing_while_nobody_publishes(void **state)
     assert_int_equal(members_count(f.engine, group_of("prices")), 2);
 }
 
-/* The queue of this one, until it is empty, which on a busy machine takes more than one run. */
-static void run_alone(actor_ref ref)
-{
-    while (queue_has_work(&f.engine->segment.queues[queue_of(ref)])) {
-        assert_true(owner_take(&f.engine->sources[queue_of(ref)], 0, 0));
-        mailbox_run(f.engine->workers[0], queue_of(ref), false);
-    }
-}
-
 /* A member that does not drain is left out, and holds up nobody else. */
 static void test_a_member_that_never_drains(void **state)
 {

@@ -4,41 +4,11 @@
 #include "daemon/engine/timers/kept.h"
 #include "group_fixture.h"
 
-enum { FULL = 200 };
 static uint64_t limit; /* of queues, when none is to be full */
 
 static uint64_t count(enum stat_index stat)
 {
     return engine_fixture_stat(&f, stat);
-}
-
-/* The queue of this one, until it is empty, which on a busy machine takes more than one run. */
-static void run_alone(actor_ref ref)
-{
-    while (queue_has_work(&f.engine->segment.queues[queue_of(ref)])) {
-        assert_true(owner_take(&f.engine->sources[queue_of(ref)], 0, 0));
-        mailbox_run(f.engine->workers[0], queue_of(ref), false);
-    }
-}
-
-/* One that joins, and is not in the group's queue; or is. */
-static actor_ref member_of(uint32_t type, bool near)
-{
-    actor_ref who;
-
-    do
-        who = spawn(type);
-    while ((queue_of(who) == queue_of(group_of("prices"))) != near);
-    run_queues();
-    joins(who);
-    return who;
-}
-
-static void fill(actor_ref who)
-{
-    for (int i = 0; i < FULL; i++)
-        assert_int_equal(engine_actor_send(f.engine, who, idle_type, NULL, 0), 0);
-    f.engine->segment.header->limit_bytes = 4096;
 }
 
 static void widen(void)

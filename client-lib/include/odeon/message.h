@@ -121,7 +121,8 @@ enum odeon_reason {
     ODEON_REASON_BEGUN_ANEW,  /* its state was lost with an executor; it begins again */
     ODEON_REASON_NOT_RESUMED, /* ... and it does not: ODEON_RESTART_STOP */
     /* of odeon_port_post_after(), odeon_port_monitor(): as many messages wait for their time as may
-     * (timers, timer-bytes), or half of what others leave are the sender's user's */
+     * (timers, timer-bytes), or half of what others leave are the sender's user's; of what was
+     * posted to a group: a member that had no room was left out for that, all others have it */
     ODEON_REASON_TIMERS_FULL,
     /* its receiver had stashed it, and has ended, or begun anew */
     ODEON_REASON_STASHED,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/tag.h"
 #include "daemon/engine/send/compose.h"
@@ -12,6 +13,7 @@
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/timers/kept.h"
 #include "daemon/engine/timers/member_look.h"
+#include "daemon/engine/timers/timer_users.h"
 #include "daemon/engine/timers/timers.h"
 
 enum { GROUP_WORDS_FEW = 8 }; /* which are not worth a call */
@@ -95,6 +97,7 @@ struct group_record {
     uint32_t payload, n_words; /* bytes; with padding */
     uint32_t type;             /* of the last one, whose behaviour it was: */
     uint64_t meta;
+    bool is_refused; /* its publisher has as many copies waiting as its user may */
 };
 
 /* As a sender knows it that knows its receiver. */
@@ -135,16 +138,39 @@ static void group_write_kept(struct envelope *at, const struct worker *w,
 /* What became of one member's. */
 enum group_outcome { GROUP_MISSED, GROUP_KEPT, GROUP_SENT };
 
+/* For whose user a copy counts; 0: an actor has published it (kept.KE4). */
+static uint64_t group_posted(const struct engine *e, actor_ref publisher)
+{
+    uint32_t slot = actor_ref_slot(publisher);
+    if (publisher == 0)
+        return TIMER_POSTED | TIMER_USER_NOBODY;
+    if (slot >= ODEON_PORTS_MAX)
+        return 0;
+    uint64_t poster = load_relaxed(&e->ports.table[slot].poster);
+    bool known = actor_ref_upper(poster) == actor_ref_upper(publisher);
+    return TIMER_POSTED | (known ? (uint32_t)poster : TIMER_USER_NOBODY);
+}
+
 /* group.G8 */
 static __attribute__((noinline)) enum group_outcome
-group_keep(struct worker *w, const struct group_record *r, actor_ref member, uint32_t n_waiting)
+group_keep(struct worker *w, struct group_record *r, actor_ref member, uint32_t n_waiting)
 {
     const struct timer_request request = {
-        .to = member, .kept = true, .fill = group_write_kept, .data = r, .size = r->payload
+        .to = member,
+        .kept = true,
+        .fill = group_write_kept,
+        .data = r,
+        .size = r->payload,
+        .owner = r->publication->to,
+        .posted = group_posted(w->engine, r->publication->from),
     };
     uint64_t id;
-    return n_waiting < ODEON_KEPT_MAX && timers_arm_checked(w, &request, &id) == 0 ? GROUP_KEPT
-                                                                                   : GROUP_MISSED;
+    if (n_waiting >= ODEON_KEPT_MAX)
+        return GROUP_MISSED;
+    if (timers_arm_checked(w, &request, &id) == 0)
+        return GROUP_KEPT;
+    r->is_refused = request.posted != 0;
+    return GROUP_MISSED;
 }
 
 /* One member's. */
@@ -222,18 +248,37 @@ static struct member_block group_block(const struct envelope *envelope)
     return block;
 }
 
+/* The port that has published it; ACTOR_FREE: none, or it has ended. */
+static uint64_t group_port_key(const struct engine *e, actor_ref publisher)
+{
+    uint32_t slot = actor_ref_slot(publisher);
+    if (slot >= ODEON_PORTS_MAX)
+        return ACTOR_FREE;
+    uint64_t key = load_acquire(&e->actors.table[slot].key);
+    return actor_key_kind(key) == ACTOR_PORT &&
+                   actor_key_generation(key) == actor_ref_generation(publisher)
+               ? key
+               : ACTOR_FREE;
+}
+
 /* What a client has published counts for its user where it waits (budget.B3): whatever leaves with
  * the next flush, which follows this turn. */
 static void group_charge(struct worker *w, actor_ref publisher)
 {
     const struct engine *e = w->engine;
-    uint32_t slot = actor_ref_slot(publisher);
-    if (likely(!budget_is_accounted(e)) || slot >= ODEON_PORTS_MAX)
+    if (likely(!budget_is_accounted(e)) || group_port_key(e, publisher) == ACTOR_FREE)
         return;
-    uint64_t key = load_acquire(&e->actors.table[slot].key);
-    if (actor_key_kind(key) == ACTOR_PORT &&
-        actor_key_generation(key) == actor_ref_generation(publisher))
-        w->flush.account = e->ports.table[slot].account;
+    w->flush.account = e->ports.table[actor_ref_slot(publisher)].account;
+}
+
+/* group.G9: by the group and the type, since what has a correlation id is no publication. */
+static __attribute__((noinline)) void group_refuse(struct worker *w,
+                                                   const struct envelope *publication)
+{
+    uint64_t key = group_port_key(w->engine, publication->from);
+    if (key != ACTOR_FREE)
+        outbox_refuse(w, actor_key_destination(key), publication->from, publication, 0,
+                      REASON_TIMERS_FULL);
 }
 
 bool group_publish(struct worker *w, const struct envelope *envelope)
@@ -251,6 +296,8 @@ bool group_publish(struct worker *w, const struct envelope *envelope)
     stat_add(w, STAT_publications, block.until == 0);
     member_look_at_block(w->engine, envelope->to, &block);
     group_send_block(w, &record, &block);
+    if (unlikely(record.is_refused))
+        group_refuse(w, envelope);
     group_charge(w, envelope->from);
     POINT(group_sent, w, envelope);
     if (block.more)

@@ -22,6 +22,9 @@
  * group.G8  What a member gets that is at its limit is its type's policy alone. Where that is to
  *     wait, its copy is kept with the turn that would have sent it, and all that are published
  *     behind it, until they have been sent (kept.h); the publication goes on.
+ * group.G9  A client whose user has as many copies waiting as it may is told once for each block in
+ *     which a member was left out for that: `timers-full`, in the turn that leaves it out. To the
+ *     others the publication goes on.
  */
 #pragma once
 

@@ -26,6 +26,9 @@ struct port {
     uint8_t *submission, *delivery; /* mapped twice in a row */
     uint64_t submission_bytes, delivery_bytes;
     int doorbell_fd, pipe_fd;
+    /* {generation of its reference : 32, its user : 32}; control thread, when it opens. It stays
+     * when the port has ended, until its number is another one's. */
+    _Atomic uint64_t poster;
     uint64_t backlog_bytes;          /* control thread, before the port is open */
     _Atomic uint64_t granted;        /* control thread (port_rate.h) */
     _Atomic uint32_t rated;          /* control thread */

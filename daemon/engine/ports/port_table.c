@@ -136,6 +136,8 @@ static void port_open(struct engine *e, uint32_t id)
     uint64_t dtail = load_relaxed(&e->segment.ports[id].dtail);
     store_relaxed(&port->delivery_head,
                   dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
+    store_relaxed(&port->poster, actor_ref_upper(e->segment.ports[id].ref) |
+                                     e->budget.accounts[port->account].user);
     if (e->recovered)
         port_publish_cursors(e, id);
     source_place(e, engine_source_of_port(e, id),

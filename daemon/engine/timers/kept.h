@@ -16,8 +16,11 @@
  *     left its outbox, and would be overtaken.
  * kept.KE3  What a group sends to a member in its own queue goes behind one that has been appended
  *     there: its next look closes the tail of the batch that it runs (place.U3).
- * kept.KE4  At most ODEON_KEPT_MAX wait for one member, and all of a group's are timers of its own,
- *     which has no more than its share of them. Who would get one more is left out, and counted.
+ * kept.KE4  At most ODEON_KEPT_MAX wait for one member. What actors have published are timers of
+ *     the group's own, which has no more than its share of them; what a client has published counts
+ *     for its user alone, as what it posts for later (timer_posted.TP2); where no user is known,
+ *     since the client has gone or there was none, for TIMER_USER_NOBODY. Who would get one more is
+ *     left out, and counted; a client whose user has its share is told.
  * kept.KE5  Of a member that ends none is sent: each is told to its client, or is a dead letter,
  *     as what waits in its queue.
  */

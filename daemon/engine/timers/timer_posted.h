@@ -26,15 +26,22 @@
 #include "proto/envelope.h"
 #include "proto/segment_layout.h"
 
-/* A client's: a message, or a watch (asks/monitor.h). */
+/* It counts for a client's user: a message, a watch (asks/monitor.h), or a group's copy of what the
+ * client has published (kept.h). */
 static inline bool timer_posted_is(const struct segment_timer *timer)
 {
     return timer->posted != 0;
 }
-/* ... which does not end with its port: a message. */
+/* It counts for its owner, and hangs there: an actor's, or a client's watch, which ends with its
+ * port. */
+static inline bool timer_posted_hangs(const struct segment_timer *timer)
+{
+    return !timer_posted_is(timer) || timer->watched != 0;
+}
+/* A client's message, which does not end with its port. */
 static inline bool timer_posted_stays(const struct segment_timer *timer)
 {
-    return timer_posted_is(timer) && timer->watched == 0;
+    return !timer_posted_hangs(timer) && timer->stashed != TIMER_KEPT;
 }
 static inline uint32_t timer_posted_user(const struct segment_timer *timer)
 {

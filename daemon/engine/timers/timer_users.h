@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose messages wait for their time that clients have posted: how many each user has, whether its
- * clients are still there or not. In the process's own memory; made anew of the segment's table.
+/* Whose messages wait that clients have posted, for their time or, as a group's copies, for a
+ * member: how many each user has, whether its clients are still there or not. In the process's own
+ * memory; made anew of the segment's table.
  *
  * Threads: under the mutex of the timers.
  *
@@ -12,6 +13,9 @@
 #include <stdbool.h>
 
 #include "daemon/engine/parts/timers.h"
+
+/* Of all whose user is not known, together: no user has this number. */
+#define TIMER_USER_NOBODY UINT32_MAX
 
 /* What waits for the user, 0 of it if nothing does. */
 struct timer_user timer_users_get(const struct timer_users *users, uint32_t user);

@@ -189,7 +189,7 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     t->n_watches += durable->watched != 0 || durable->group != 0;
     if (timer_posted_is(durable))
         timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
-    if (!timer_posted_stays(durable))
+    if (timer_posted_hangs(durable))
         timer_owners_add(&t->owners, durable->owner, timer);
     if (timer_is_stashed(durable)) {
         t->n_stashed++;
@@ -220,7 +220,7 @@ void timers_end(struct engine *e, uint32_t timer)
     if (timer_posted_is(durable))
         timer_users_remove(&t->users, timer_posted_user(durable),
                            TIMER_CLASS_BYTES(durable->class));
-    if (!timer_posted_stays(durable))
+    if (timer_posted_hangs(durable))
         timer_owners_remove(&t->owners, durable->owner, timer);
     if (timer_is_stashed(durable)) {
         t->n_stashed--;

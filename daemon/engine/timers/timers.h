@@ -65,7 +65,8 @@ struct timer_request {
     enum segment_timer_clock clock;
     /* One that a client has posted (timer_posted.h): the port, and what the entry is to have;
      * `fill` copies the record, whose words and payload are `size` bytes but for when it is to be
-     * sent. A client's watch has them, too, and its own `fill`. */
+     * sent. A client's watch has them, too, and its own `fill`; so has a copy of what a client has
+     * published, whose owner is the group (kept.h). */
     actor_ref owner;
     uint64_t posted;
     /* ... which consumes the record, before anybody can look at the timer (timer_posted.TP1). */
