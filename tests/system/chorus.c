@@ -4,6 +4,7 @@
 #include "tests/system/chorus.h"
 
 #include <odeon/plugin.h>
+#include <unistd.h>
 
 enum { SONGS_A_TURN = 3 };
 
@@ -12,6 +13,10 @@ ODEON_STATE(chorus_kept, {
     uint64_t singer, number, wrong;
 });
 ODEON_STATE(chorus_plain, {
+    odeon_ref port;
+    uint64_t singer, number, wrong;
+});
+ODEON_STATE(chorus_waiting, {
     odeon_ref port;
     uint64_t singer, number, wrong;
 });
@@ -49,6 +54,34 @@ ODEON_RECEIVE(chorus_kept, chorus_song)
         self->wrong = __LINE__;
     self->number = msg->number;
     if (msg->number == msg->last || self->wrong)
+        (void)TELL(self, ctx);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(chorus_waiting, chorus_begin)
+{
+    self->port = msg->port;
+    self->singer = msg->singer;
+    if (odeon_join(ctx, "waiting") != 0)
+        self->wrong = __LINE__;
+    (void)TELL(self, ctx);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(chorus_waiting, chorus_hold)
+{
+    (void)self, (void)ctx;
+    while (access(msg->path, F_OK) < 0)
+        (void)usleep(1000);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(chorus_waiting, chorus_song)
+{
+    if (msg->number != self->number + 1)
+        self->wrong = __LINE__;
+    self->number = msg->number;
+    if (msg->number == msg->last || self->wrong || self->singer == 0)
         (void)TELL(self, ctx);
     return ODEON_NODELETE;
 }
@@ -103,9 +136,13 @@ ODEON_HANDLERS(chorus_kept, ODEON_ON(chorus_kept, chorus_begin),
                ODEON_ON(chorus_kept, chorus_leave), ODEON_ON(chorus_kept, chorus_song));
 ODEON_HANDLERS(chorus_plain, ODEON_ON(chorus_plain, chorus_begin),
                ODEON_ON(chorus_plain, chorus_leave), ODEON_ON(chorus_plain, chorus_song));
+ODEON_HANDLERS(chorus_waiting, ODEON_ON(chorus_waiting, chorus_begin),
+               ODEON_ON(chorus_waiting, chorus_hold), ODEON_ON(chorus_waiting, chorus_song));
 ODEON_HANDLERS(chorus_conductor, ODEON_ON(chorus_conductor, chorus_conduct));
 ODEON_ACTOR_TYPE(chorus_kept, ODEON_POLICY(ODEON_RESTART_KEEP));
 ODEON_ACTOR_TYPE(chorus_plain);
+ODEON_ACTOR_TYPE(chorus_waiting, ODEON_POLICY(ODEON_RESTART_KEEP),
+                 ODEON_OVERFLOW(ODEON_OVERFLOW_STALL));
 ODEON_ACTOR_TYPE(chorus_conductor, ODEON_POLICY(ODEON_RESTART_KEEP));
 ODEON_PLUGIN("chorus", "1.0.0", ODEON_TYPE(chorus_kept), ODEON_TYPE(chorus_plain),
-             ODEON_TYPE(chorus_conductor));
+             ODEON_TYPE(chorus_waiting), ODEON_TYPE(chorus_conductor));

@@ -181,6 +181,98 @@ static void test_refused(void **state)
     all_have_heard(2, 1);
 }
 
+/* ---- a member that waits ---- */
+
+enum { MANY = 300, READY = 0, STUCK = 1 }; /* of which a queue takes a hundred */
+static char gate[120];
+
+/* One on a queue, the other on a thread of its own, in a handler that does not return. */
+static void begin_beside_one_that_is_stuck(void)
+{
+    const struct odeon_spawn_where where = { .struct_size = sizeof(where),
+                                             .where = ODEON_WHERE_DETACHED };
+    struct chorus_hold hold = { 0 };
+
+    begin("chorus_waiting", 1);
+    assert_int_equal(odeon_actor_spawn_at(stage.client, "chorus_waiting", NULL, NULL, 0, &where,
+                                          &singers[STUCK]),
+                     0);
+    const struct chorus_begin begun = { .port = odeon_port_ref(stage.port), .singer = STUCK };
+    stage_post(&stage, singers[STUCK], odeon_message_of(chorus_begin), &begun, sizeof(begun));
+    (void)next_heard();
+    snprintf(gate, sizeof(gate), "%s/gate", stage.service.dir);
+    memcpy(hold.path, gate, sizeof(gate));
+    stage_post(&stage, singers[STUCK], odeon_message_of(chorus_hold), &hold, sizeof(hold));
+}
+
+static void open_gate(void)
+{
+    FILE *file = fopen(gate, "we");
+
+    assert_non_null(file);
+    fclose(file);
+}
+
+/* Each song comes to the one that is ready before the next is published. */
+static void sing_in_step(uint64_t first, uint64_t last)
+{
+    odeon_ref group = group_ref("waiting");
+
+    for (uint64_t number = first; number <= last; number++) {
+        sing(group, number, MANY);
+        struct chorus_heard heard = next_heard();
+        assert_int_equal(heard.singer, READY);
+        assert_int_equal(heard.number, number);
+    }
+}
+
+/* Once, and in order, or the singer would have told what is wrong. */
+static void the_stuck_one_has_heard_all(void)
+{
+    struct chorus_heard heard = next_heard();
+
+    assert_int_equal(heard.singer, STUCK);
+    assert_int_equal(heard.number, MANY);
+    assert_true(service_figure(&stage.service, "publications_kept") > 0);
+    assert_int_equal(service_figure(&stage.service, "publications_missed"), 0);
+}
+
+static void test_one_that_is_stuck_delays_itself_alone(void **state)
+{
+    (void)state;
+    begin_beside_one_that_is_stuck();
+    sing_in_step(1, MANY);
+    assert_true(service_figure(&stage.service, "publications_kept") > 0);
+    open_gate();
+    the_stuck_one_has_heard_all();
+}
+
+/* The executor dies while copies wait, and while they are sent. */
+static void test_one_that_is_stuck_over_kills(void **state)
+{
+    (void)state;
+    begin_beside_one_that_is_stuck();
+    sing_in_step(1, MANY / 2);
+    assert_true(service_figure(&stage.service, "publications_kept") > 0);
+    stage_kill_executor(&stage);
+    sing_in_step(MANY / 2 + 1, MANY);
+    open_gate();
+    stage_kill_executor(&stage);
+    the_stuck_one_has_heard_all();
+}
+
+/* Queues that are full soon. */
+static int setup_full(void **state)
+{
+    (void)state;
+    service_start(&stage.service, (const char *const[]){ SMALL_SERVICE, "--set", "limit-bytes=4096",
+                                                         "--plugin", TEST_CHORUS, NULL });
+    stage.client = service_connect(&stage.service, "groups");
+    stage.port = port_open_or_fail(stage.client, 0, 0, false);
+    heard_type = message_id(stage.client, odeon_message_of(chorus_heard));
+    return 0;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -204,6 +296,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_ends_or_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_begins_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_that_is_stuck_delays_itself_alone, setup_full,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_one_that_is_stuck_over_kills, setup_full, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
