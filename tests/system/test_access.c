@@ -13,6 +13,9 @@
 
 #include <cmocka.h>
 
+#include <odeon/monitor.h>
+
+#include "tests/system/chorus.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
@@ -136,6 +139,62 @@ static int poison_echo(struct odeon_client *client, void *argument)
     return r < 0 ? r : reason;
 }
 
+/* What a port's records ask for is looked at by no role but that of its opening: this publishes,
+ * and begins and gives up monitors, and is told so by what comes back. */
+static int publish(struct odeon_client *client, void *argument)
+{
+    const struct chorus_song song = { .number = 7, .last = 7 };
+    odeon_ref group = ODEON_NOBODY;
+    struct odeon_port *port = NULL;
+    uint32_t type = 0;
+    int r = odeon_port_open(client, NULL, &port);
+
+    (void)argument;
+    if (r == 0)
+        r = odeon_actor_find(client, "plain", &group);
+    if (r == 0)
+        r = odeon_message_id(client, odeon_message_of(chorus_song), &type);
+    if (r == 0)
+        r = odeon_port_post(port, group, type, &song, sizeof(song));
+    odeon_port_close(port);
+    return r;
+}
+
+/* The word that comes next: an end's id, or a refusal's reason with a minus. */
+static int next_word(struct odeon_port *port)
+{
+    struct odeon_delivery word;
+    int r = odeon_port_receive_wait(port, &word, SECONDS(PATIENCE_S));
+
+    if (r != 1)
+        return -EIO;
+    r = word.type == ODEON_MSG_DOWN      ? (int)((const struct odeon_down *)word.data)->monitor
+        : word.type == ODEON_MSG_REFUSAL ? -((const struct odeon_refusal *)word.data)->reason
+                                         : -EBADMSG;
+    odeon_port_release(port);
+    return r;
+}
+
+static int monitor(struct odeon_client *client, void *argument)
+{
+    struct odeon_port *port = NULL, *gone = NULL;
+    int r = odeon_port_open(client, NULL, &port);
+
+    (void)argument;
+    if (r == 0)
+        r = odeon_port_open(client, NULL, &gone);
+    odeon_ref ref = gone ? odeon_port_ref(gone) : ODEON_NOBODY;
+    if (r == 0)
+        r = odeon_port_monitor(port, ref, 5);
+    odeon_port_close(gone);
+    if (r == 0)
+        r = next_word(port) == 5 ? odeon_port_demonitor(port, ref, 5) : -EPROTO;
+    if (r == 0)
+        r = next_word(port) == -ODEON_REASON_NO_SUCH_MONITOR ? 0 : -EPROTO;
+    odeon_port_close(port);
+    return r;
+}
+
 ODEON_MESSAGE(access_unknown, 1, { uint64_t n; });
 static int make_type_known(struct odeon_client *client, void *argument)
 {
@@ -243,6 +302,39 @@ static void test_each_verb_needs_its_role(void **state)
     odeon_client_disconnect(root);
 }
 
+/* With `post` alone; and with `observe` alone nobody gets as far. */
+static void test_publishing_and_monitoring(void **state)
+{
+    struct odeon_client *root;
+    struct odeon_port *port;
+    struct odeon_delivery heard;
+
+    (void)state;
+    SKIP_UNLESS_ROOT();
+    start("socket-mode = 0666\nrole-post = 41001\nrole-observe = 41002\n");
+    root = service_connect(&service, "root");
+    port = port_open_or_fail(root, 0, 0, false);
+    assert_int_equal(odeon_plugin_load(root, TEST_CHORUS), 0);
+    const struct chorus_begin begin = { .port = odeon_port_ref(port) };
+    odeon_ref singer = spawn(root, "chorus_plain", NULL, NULL, 0);
+    uint32_t begin_type = message_id(root, odeon_message_of(chorus_begin)),
+             heard_type = message_id(root, odeon_message_of(chorus_heard));
+    assert_int_equal(odeon_port_post(port, singer, begin_type, &begin, sizeof(begin)), 0);
+    assert_int_equal(odeon_port_receive_wait(port, &heard, SECONDS(PATIENCE_S)), 1);
+    odeon_port_release(port);
+    (void)message_id(root, odeon_message_of(chorus_song));
+    user_expects(&service, somebody, publish, NULL, 0, NULL);
+    assert_int_equal(odeon_port_receive_wait(port, &heard, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(heard.type, heard_type);
+    assert_int_equal(((const struct chorus_heard *)heard.data)->number, 7);
+    odeon_port_release(port);
+    user_expects(&service, somebody, monitor, NULL, 0, NULL);
+    user_expects(&service, loader, publish, NULL, -EACCES, "port_open needs the role post");
+    user_expects(&service, loader, monitor, NULL, -EACCES, "port_open needs the role post");
+    odeon_port_close(port);
+    odeon_client_disconnect(root);
+}
+
 static void test_user_without_number_is_refused(void **state)
 {
     (void)state;
@@ -321,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_nobody_else_without_configuration, end),
         cmocka_unit_test_teardown(test_each_verb_needs_its_role, end),
+        cmocka_unit_test_teardown(test_publishing_and_monitoring, end),
         cmocka_unit_test_teardown(test_user_without_number_is_refused, end),
         cmocka_unit_test_teardown(test_reload_takes_roles_away, end),
         cmocka_unit_test_teardown(test_socket_of_a_group, end),
