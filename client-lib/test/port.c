@@ -18,6 +18,7 @@ static void *port_posts_main(void *argument)
             (void)sim_block(WAIT_PARKED, WORLD_KEY_PORT + port->client.info.id, SIM_NEVER);
             continue;
         }
+        port->client.trace = post->trace;
         client_post(&port->client, post->to, post->type, 0, post->correlation, post->payload,
                     post->size);
         port->posts = post->next;
@@ -107,9 +108,11 @@ static void port_post(struct test_port *port, odeon_ref to, uint16_t type, const
 
     if (!post)
         abort();
-    *post = (struct port_post){
-        .to = to, .correlation = correlation, .type = type, .size = (uint16_t)size
-    };
+    *post = (struct port_post){ .to = to,
+                                .correlation = correlation,
+                                .trace = port->trace,
+                                .type = type,
+                                .size = (uint16_t)size };
     if (size > 0)
         memcpy(post->payload, payload, size);
     *port->posts_end = post;
@@ -130,6 +133,11 @@ void odeon_test_post_at(struct odeon_test *world, uint32_t port, odeon_ref to,
     if (size > ODEON_PAYLOAD_MAX)
         world_fail(world, "a message has %d bytes at most, not %zu", ODEON_PAYLOAD_MAX, size);
     port_post(port_of(world, port), to, world_type_of(world, type)->id, payload, size, correlation);
+}
+
+void odeon_test_traced(struct odeon_test *world, uint32_t port, uint64_t trace)
+{
+    port_of(world, port)->trace = trace;
 }
 
 void odeon_test_stop(struct odeon_test *world, odeon_ref ref, enum odeon_allocation how)

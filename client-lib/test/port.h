@@ -14,7 +14,7 @@
 struct port_post {
     struct port_post *next;
     odeon_ref to;
-    uint64_t correlation;
+    uint64_t correlation, trace;
     uint16_t type, size;
     uint8_t payload[];
 };
@@ -27,6 +27,7 @@ struct port_delivery {
 
 struct test_port {
     struct client client;
+    uint64_t trace; /* of what is posted from now on */
     struct port_post *posts, **posts_end;
     struct port_delivery *deliveries, **deliveries_end;
     struct port_delivery *taken; /* what the test looks at */

@@ -77,7 +77,8 @@ struct engine_context {
     const void *inline_block; /* engine_config's */
     uint64_t kind;            /* the envelope's word of PREFIX_KIND, 0: none */
     uint64_t hops;            /* so often has the message been passed on */
-    uint64_t reserved_words[6];
+    uint64_t trace;           /* the id that the message has, and gives to what is sent; 0: none */
+    uint64_t reserved_words[5];
 };
 
 enum engine_allocation {

@@ -24,6 +24,7 @@ static_assert(sizeof(struct odeon_context) == sizeof(struct engine_context),
               "a plugin's context is the engine's");
 SAME_FIELD(host, host);
 SAME_FIELD(hops, hops);
+SAME_FIELD(trace, trace);
 SAME_FIELD(self, self);
 SAME_FIELD(sender, sender);
 SAME_FIELD(message_size, message_size);

@@ -74,7 +74,7 @@ static void test_bad_plugins(void **state)
         { "missing_symbol", "undefined symbol: odeon_test_function_that_nobody_has" },
         { "no_descriptor", "exports no symbol odeon_plugin_descriptor" },
         { "wrong_abi", "abi_major is 3, ours is 2" },
-        { "newer_abi", "abi_minor is 6, ours is 5" },
+        { "newer_abi", "abi_minor is 7, ours is 6" },
         { "wrong_struct_size", "struct_size is 80, ours is 136" },
         { "wrong_context_size", "context_size is 136, ours is 128" },
         { "empty_name", "the name '(empty)' is not allowed" },

@@ -660,6 +660,9 @@ static void test_sends_of_an_older_service(void **state)
     ctx.kind = UINT64_C(1) << 56 | 7;
     assert_true(odeon_is_timer(&ctx));
     assert_int_equal(odeon_timer_missed(&ctx), 7);
+    assert_int_equal(odeon_trace_id(&ctx), 0);
+    ctx.trace = UINT64_MAX;
+    assert_true(odeon_trace_id(&ctx) == UINT64_MAX);
 }
 
 static void test_spawn_that_fails(void **state)

@@ -26,7 +26,8 @@ struct client {
     uint64_t wants; /* bytes of room that it sleeps for; 0: it does not */
     bool listens;   /* sleeps until something is delivered */
     uint32_t wait_sequence;
-    actor_ref ref; /* the port's */
+    actor_ref ref;  /* the port's */
+    uint64_t trace; /* which what it posts is in; 0: none */
 };
 
 /* Memory for client `id`: the same in each run, empty. */

@@ -51,6 +51,7 @@ static unsigned n_notes;
 static void note(const char *what, struct engine_context *ctx)
 {
     assert_true(n_notes < NOTES);
+    assert_true(ctx->trace == worker_of_context(ctx)->place.trace); /* what behaviours see */
     notes[n_notes++] = (struct note){ .what = what,
                                       .trace = worker_of_context(ctx)->place.trace,
                                       .self = ctx->self };
@@ -323,6 +324,7 @@ static void expect_no_trace_behind(void)
     expect(before, "go", 0);
     expect(before + 1, "note", 0);
     assert_int_equal(f.engine->workers[0]->place.trace, 0);
+    assert_int_equal(f.engine->workers[0]->ctx.trace, 0);
     assert_true(f.engine->workers[0]->outbox.room > 0);
 }
 

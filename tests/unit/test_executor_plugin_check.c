@@ -297,7 +297,7 @@ static void test_abi(void **state)
     refuse_descriptor("abi_major is 1 (Odeon 0.1), ours is 2: compile the plugin again with this "
                       "version's headers");
     plugin.abi_minor = ODEON_PLUGIN_ABI_MINOR + 1;
-    refuse_descriptor("abi_minor is 6, ours is 5");
+    refuse_descriptor("abi_minor is 7, ours is 6");
     plugin.context_size = 1;
     refuse_descriptor("context_size is 1");
     plugin.message_type_size = 2;

@@ -72,7 +72,7 @@ static void test_bad_plugins(void **state)
         { "missing_symbol", "odeon_test_function_that_nobody_has", -EINVAL },
         { "no_descriptor", "odeon_plugin_descriptor", -EINVAL },
         { "wrong_abi", "abi_major is 3, ours is 2", -EINVAL },
-        { "newer_abi", "abi_minor is 6, ours is 5", -EINVAL },
+        { "newer_abi", "abi_minor is 7, ours is 6", -EINVAL },
         { "wrong_struct_size", "struct_size", -EINVAL },
         { "wrong_context_size", "context_size", -EINVAL },
         { "duplicate_type", "actor type echo is loaded already, by plugin good", -EEXIST },

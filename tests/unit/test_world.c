@@ -74,6 +74,38 @@ static void test_ports(void **state)
     odeon_test_close(world);
 }
 
+/* What behaviours see of a trace; once with a crash, which is at another moment with each seed. */
+static void traces(uint64_t seed)
+{
+    enum { ID = 4711, TOLD = 5 };
+    struct odeon_test *world =
+        odeon_test_open(.plugin = &odeon_plugin_descriptor, .seed = seed, .crashes = 1);
+    odeon_ref port = odeon_test_port_ref(world, 0);
+    tracer_ref first = odeon_test_spawn(world, tracer), second = odeon_test_spawn(world, tracer);
+    unsigned of_id = 0;
+
+    odeon_test_send(world, first, tracer_tell, .port = port, .next = second.ref);
+    odeon_test_traced(world, 0, ID);
+    odeon_test_send(world, first, tracer_tell, .port = port, .next = second.ref);
+    odeon_test_traced(world, 0, 0);
+    odeon_test_send(world, first, tracer_tell, .port = port);
+    for (unsigned i = 0; i < TOLD; i++) {
+        uint64_t trace = odeon_test_expect_type(world, tracer_told)->trace;
+        assert_true(trace == 0 || trace == ID);
+        of_id += trace == ID;
+    }
+    assert_int_equal(of_id, 2);
+    odeon_test_expect_none(world);
+    odeon_test_close(world);
+}
+
+static void test_traces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        traces(seed);
+}
+
 static void expects_what_does_not_come(void *world)
 {
     odeon_test_expect((struct odeon_test *)world, tally_value, .total = 7);
@@ -574,6 +606,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_traces),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_another),
         cmocka_unit_test(test_unexpected),

@@ -82,6 +82,17 @@ ODEON_RECEIVE(census, census_count)
 ODEON_HANDLERS(census, ODEON_ON(census, census_count));
 ODEON_ACTOR_TYPE(census);
 
+ODEON_STATELESS(tracer);
+ODEON_RECEIVE(tracer, tracer_tell)
+{
+    odeon_send_any(ctx, msg->port, tracer_told, .trace = odeon_trace_id(ctx));
+    if (msg->next)
+        odeon_send(ctx, odeon_as(tracer, msg->next), tracer_tell, .port = msg->port);
+    return ODEON_NODELETE;
+}
+ODEON_HANDLERS(tracer, ODEON_ON(tracer, tracer_tell));
+ODEON_ACTOR_TYPE(tracer);
+
 static volatile uint8_t deadly_sink;
 
 static __attribute__((noinline)) void deadly_deep(unsigned n)
@@ -107,4 +118,4 @@ ODEON_ACTOR_TYPE(deadly);
 
 ODEON_PLUGIN("world", "1.0.0", ODEON_TYPE(tally), ODEON_TYPE(kept_tally), ODEON_TYPE(stopped_tally),
              ODEON_TYPE(alarm), ODEON_TYPE(relay), ODEON_TYPE(listener), ODEON_TYPE(endless),
-             ODEON_TYPE(deadly), ODEON_TYPE(census));
+             ODEON_TYPE(deadly), ODEON_TYPE(census), ODEON_TYPE(tracer));

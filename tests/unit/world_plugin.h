@@ -44,6 +44,14 @@ ODEON_INTERFACE(endless, endless_go);
 ODEON_SIGNAL(census_count, 1);
 ODEON_INTERFACE(census, census_count);
 
+/* Tells a port the id of the trace that it runs in, and has the next one do so. */
+ODEON_MESSAGE(tracer_tell, 1, {
+    odeon_ref port;
+    odeon_ref next;
+});
+ODEON_MESSAGE(tracer_told, 1, { uint64_t trace; });
+ODEON_INTERFACE(tracer, tracer_tell);
+
 ODEON_MESSAGE(deadly_end, 1, {
     uint8_t by_stack;
     uint64_t call; /* void (*)(void) of the same process */

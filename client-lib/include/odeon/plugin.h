@@ -290,7 +290,10 @@ struct odeon_context {
     /* (ABI 2.1) what the service says of the message: odeon_is_timer(), ...; 0: nothing */
     uint64_t kind;
     uint64_t hops; /* (ABI 2.2) so often has the message been sent on by forward */
-    uint64_t reserved_words[6];
+    /* (ABI 2.6) the id of the trace that the message is in, which all that is sent meanwhile has,
+     * too: odeon_trace_id(); 0: it is in none */
+    uint64_t trace;
+    uint64_t reserved_words[5];
 };
 
 /* enum odeon_allocation */

@@ -633,6 +633,14 @@ static inline ODEON_UNUSED_ uint32_t odeon_timer_missed(const struct odeon_conte
     return odeon_is_timer(ctx) ? (uint32_t)ctx->kind : 0;
 }
 
+/* The id of the trace that the running message is in (a post's option `.trace`, odeonctl actor send
+ * --trace), for what leaves the service by other ways than messages: a line of a log, a request to
+ * somebody else. What is sent has it without that. 0: none, or the service is older than this. */
+static inline ODEON_UNUSED_ uint64_t odeon_trace_id(const struct odeon_context *ctx)
+{
+    return ctx->trace;
+}
+
 static inline ODEON_UNUSED_ uint64_t odeon_now_ns(struct odeon_context *ctx)
 {
     return (ctx->host->now_ns)(ctx);

@@ -149,6 +149,9 @@ odeon_ref odeon_test_port_ref(struct odeon_test *world, uint32_t port);
 void odeon_test_post_at(struct odeon_test *world, uint32_t port, odeon_ref to,
                         const struct odeon_message_type *type, const void *payload, size_t size,
                         uint64_t correlation, const char *file, int line);
+/* What is posted from this port from now on is in the trace of this id, as by a post's option
+ * `.trace`, for behaviours that look at odeon_trace_id(); 0: in none, as at first. */
+void odeon_test_traced(struct odeon_test *world, uint32_t port, uint64_t trace);
 /* Sends it the poison message that belongs to `how` (ODEON_DELETE, _DESTROY, _FINISHED), from port
  * 0, once the world runs. */
 void odeon_test_stop(struct odeon_test *world, odeon_ref ref, enum odeon_allocation how);

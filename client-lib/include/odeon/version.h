@@ -10,6 +10,6 @@
 #define ODEON_VERSION       "0.1.0"
 
 #define ODEON_PLUGIN_ABI_MAJOR 2 /* differs: refused */
-#define ODEON_PLUGIN_ABI_MINOR 5 /* of the plugin greater than of the host: refused */
+#define ODEON_PLUGIN_ABI_MINOR 6 /* of the plugin greater than of the host: refused */
 
 #endif

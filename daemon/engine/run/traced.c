@@ -35,7 +35,7 @@ struct traced traced_begin(struct worker *w, uint64_t id)
     struct traced traced = { .room = w->outbox.room, .queue = w->batch.queue };
     place_close_tail(w);
     w->outbox.room = 0;
-    w->place.trace = id;
+    w->place.trace = w->ctx.trace = id;
     return traced;
 }
 
@@ -45,5 +45,5 @@ void traced_end(struct worker *w, const struct traced *traced)
 {
     if (w->batch.queue == traced->queue)
         w->outbox.room = traced->room;
-    w->place.trace = 0;
+    w->place.trace = w->ctx.trace = 0;
 }
