@@ -17,8 +17,10 @@
 # the mirror that this machine's apt uses. In a copy of it, in namespaces of its own, this tree's
 # HEAD is cloned, and package/bare_inside.sh runs every command of the documents' `sh` fences
 # literally; it prints what it puts in place of what, and what it leaves to tests/rig, which has a
-# systemd. Only committed files are seen. Prints TAP. Exit status 1 when a command failed, 77 when
-# it is not possible here (the reason is printed).
+# systemd; and, in lines that begin with "# README:", how many of README's commands and how many
+# seconds it took from the clone until an actor's answer was on the screen. Only committed files are
+# seen. Prints TAP. Exit status 1 when a command failed, 77 when it is not possible here (the reason
+# is printed).
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TREE=$(dirname "$HERE")

@@ -8,8 +8,12 @@
 # COUNT checks were printed before. A command is what commands.awk finds in a document. What is put
 # in its place, and why, is printed above it; everything that is ever put in place of something
 # stands in substitute().
+#
+# How many commands of README it takes, the clone among them, until what README shows as an actor's
+# answer is on the screen, and how many seconds, is printed; that it comes at all is a check.
 set -uo pipefail
 WHO=$1 COUNT=$2 BROKEN=0
+TAKEN=0 BEGUN='' ANSWER='' ANSWERED='' # of README: commands, when the first began, its answer
 HOMES=/home # where useradd makes them
 export LC_ALL=C
 STAND_IN='' REFERENCE='' PLACE=/bare/place
@@ -132,14 +136,42 @@ substitute()
     esac
 }
 
+# since_clone WHAT: how much it was until now, for people; what a machine needs is not judged.
+since_clone()
+{
+    echo "# README: $TAKEN commands, $((SECONDS - BEGUN)) seconds from the clone to $1," \
+        "on $(nproc) processors"
+}
+
+# look_for_answer: whether the last command has printed what README shows as the answer.
+look_for_answer()
+{
+    [ -n "$ANSWER" ] && [ -z "$ANSWERED" ] && grep -qxF -- "$ANSWER" /bare/log || return 0
+    ANSWERED=1
+    since_clone "the first answer"
+}
+
 read_document()
 {
     local command
     echo "# -- $1"
     echo "$HOUSE" >$PLACE
     while IFS= read -r command <&4; do
+        : >/bare/log
         substitute "$command" || { note "what follows depends on it"; return; }
+        [ "$1" = README.md ] || continue
+        TAKEN=$((TAKEN + 1))
+        look_for_answer
     done 4< <(awk -f /bare/commands.awk "$HOUSE/$1")
+}
+
+read_readme()
+{
+    ANSWER=$(sed -n '/^\$ odeonctl actor call /{n;p;q}' "$HOUSE/README.md")
+    read_document README.md
+    [ $BROKEN = 0 ] || return
+    since_clone "its end"
+    run "[ -n '$ANSWERED' ] # $ANSWER was on the screen"
 }
 
 apt-get -q update >/bare/log 2>&1 || { cat /bare/log; exit 2; }
@@ -155,8 +187,9 @@ chown "$NAME" $PLACE
 dirname "$HOUSE" >$PLACE
 note "apt is told to ask nothing; the clone's address is a path"
 chown -R "$NAME" /bare/tree.git
+BEGUN=$SECONDS TAKEN=1
 run "git clone -q /bare/tree.git '$HOUSE'" || exit 1
-read_document README.md
+read_readme
 [ $BROKEN != 0 ] || { stand_in_start; read_document docs/plugins.md; }
 [ $BROKEN != 0 ] || { stand_in_start; read_document docs/first-hour.md; }
 stand_in_stop
