@@ -181,7 +181,9 @@ static bool observe_file_look_names(struct observe_file *look)
     look->n_types = n < look->types_max ? n : look->types_max;
     look->names = calloc(look->n_types + 1, sizeof(*look->names));
     look->types = calloc(look->n_types + 1, sizeof(*look->types));
-    look->windows = calloc(look->n_workers + 1, sizeof(*look->windows));
+    /* Room for as many workers as there may ever be, most of it never touched: cleared, each look
+     * would take ten megabytes where an allocator has had it before. */
+    look->windows = malloc((look->n_workers + 1) * sizeof(*look->windows));
     if (!look->names || !look->types || !look->windows)
         return false;
     for (uint32_t id = 0; id < look->n_types; id++) {
