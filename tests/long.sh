@@ -5,7 +5,7 @@
 #
 #   tests/long.sh [--seconds N] [--build DIR] [--seed S] [--kill] [--minute]
 #   tests/long.sh --all         everything that takes too long for the test run, one after the
-#   other: some three hours
+#   other: some four hours
 #
 #   --seconds N  how long (default 600)
 #   --build DIR  a build directory (default build/release); with a sanitizer's, its reports are
@@ -41,6 +41,7 @@ crash points|tests/crashpoints.sh
 simulation|tests/simulate.sh --seconds 600
 soak|tests/soak.sh --minutes 10
 shortage|build/release/tests/system/test_system_shortage --all
+top|build/release/tests/system/test_system_top_growth --minutes 60
 cycles|tests/cycles.sh
 tour|tests/system/tour.sh
 hostile|tests/hostile.sh

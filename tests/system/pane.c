@@ -200,6 +200,22 @@ bool pane_is(const struct pane *pane, const char *format, const char *value)
     return is;
 }
 
+pid_t pane_child(const struct pane *pane)
+{
+    char path[64], *text = pane_tell(pane, "#{pane_pid}");
+    int shell = atoi(text), child = 0;
+    FILE *file;
+
+    free(text);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", shell, shell);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    (void)fscanf(file, "%d", &child);
+    fclose(file);
+    assert_true(child > 0);
+    return child;
+}
+
 void pane_expect(const struct pane *pane, const char *text)
 {
     char *found;

@@ -38,5 +38,7 @@ bool pane_line_begins(const struct pane *pane, unsigned line, const char *text);
 /* What tmux says of a format: "#{alternate_on}"; the caller frees it. */
 char *pane_tell(const struct pane *pane, const char *format);
 bool pane_is(const struct pane *pane, const char *format, const char *value);
+/* The process that the shell waits for. */
+pid_t pane_child(const struct pane *pane);
 /* Waits for it, and fails the test with what there is instead. */
 void pane_expect(const struct pane *pane, const char *text);

@@ -324,25 +324,6 @@ static void test_small_terminals_and_ascii(void **state)
     top_has_ended("0");
 }
 
-/* The process that the shell waits for. */
-static pid_t child_of_shell(void)
-{
-    char path[64], format[] = "#{pane_pid}", *text;
-    int shell, child = 0;
-    FILE *file;
-
-    text = pane_tell(&pane, format);
-    shell = atoi(text);
-    free(text);
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", shell, shell);
-    file = fopen(path, "re");
-    assert_non_null(file);
-    (void)fscanf(file, "%d", &child);
-    fclose(file);
-    assert_true(child > 0);
-    return child;
-}
-
 static void test_every_way_out(void **state)
 {
     static const struct {
@@ -362,7 +343,7 @@ static void test_every_way_out(void **state)
         if (ways[i].signal == SIGINT)
             pane_press(&pane, "C-c");
         else
-            assert_int_equal(kill(child_of_shell(), ways[i].signal), 0);
+            assert_int_equal(kill(pane_child(&pane), ways[i].signal), 0);
         top_has_ended(ways[i].status);
         pane_type(&pane, "clear; test \"$before\" = \"$(stty -g)\"; echo \"modes $?.\"");
         pane_press(&pane, "Enter");
@@ -382,7 +363,7 @@ static void test_it_stands_still_and_goes_on(void **state)
     pane_begin(&pane, "C.UTF-8", "", 80, 24);
     run("clear;", "top", "");
     assert_true(wait_until(first_row_is("probe_ledger")));
-    top = child_of_shell();
+    top = pane_child(&pane);
     pane_press(&pane, "C-z");
     pane_expect(&pane, "shell:");
     assert_true(wait_until(pane_is(&pane, "#{alternate_on}", "0")));
