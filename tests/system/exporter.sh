@@ -10,6 +10,8 @@
 #
 #   page     a browser shows the page with live figures, with the token those that have names, too,
 #            and has nothing to say of its policy
+#   picture  the page with a shop's sales (docs/tour.md) on it becomes docs/page.png; PLUGIN is the
+#            shop's. No test: it is run by hand when the page has changed
 #
 # Prints TAP. Exit status 77: what the part needs is not installed.
 set -uo pipefail
@@ -18,7 +20,7 @@ EXAMPLES=$SOURCE/docs/examples/prometheus
 TOKEN=a-token-of-this-test-alone
 # shellcheck source=tests/rig/tap.sh
 . "$SOURCE/tests/rig/tap.sh"
-declare -A TOOLS=([names]='' [scraper]='prometheus promtool' [page]=chromium)
+declare -A TOOLS=([names]='' [scraper]='prometheus promtool' [page]=chromium [picture]=chromium)
 for tool in ${TOOLS[$PART]}; do
     command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
 done
@@ -187,14 +189,18 @@ rules_are_well()
 
 # ---- a page
 
-# browse NAME: the page as it is some seconds of its own time later, in WORK/NAME.html.
+# browse NAME [OPTION...]: the page as it is some seconds of its own time later, in WORK/NAME.html,
+# or wherever the options say.
 browse()
 {
+    local name=$1
+    shift
+    [ $# -gt 0 ] || set -- --dump-dom
     HOME=$WORK chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
         --user-data-dir="$WORK/chromium" --enable-logging=stderr --virtual-time-budget=8000 \
         --disable-features=DisableLoadExtensionCommandLineSwitch \
-        ${EXTENSION:+--load-extension="$EXTENSION"} --dump-dom "http://localhost:$PORT/" \
-        >"$WORK/$1.html" 2>"$WORK/$1.log"
+        ${EXTENSION:+--load-extension="$EXTENSION"} "$@" "http://localhost:$PORT/" \
+        >"$WORK/$name.html" 2>"$WORK/$name.log"
 }
 # shown NAME EXPRESSION: the page says so; looks again, as its figures come when they come.
 shown()
@@ -242,13 +248,58 @@ shown_while_calling()
     shown named '<path[^>]*class="flow"'
 }
 
+# ---- a picture
+
+PICTURE_MOST=150000 # bytes
+shop_opens()
+{
+    local till
+    "$ODEONCTL" actor spawn shop_ledger --name ledger || return 1
+    for till in 1 2 3 4; do
+        "$ODEONCTL" actor spawn shop_till --name "till.$till" &&
+            "$ODEONCTL" actor send "till.$till" shop_open us=$((till * 10)) every_us=10000 ||
+            return 1
+    done
+    "$ODEONCTL" actor spawn shop_crowd --name crowd &&
+        "$ODEONCTL" actor send crowd shop_come n=4 every_us=20000 till=2 &&
+        "$ODEONCTL" actor send ledger shop_report pages=1
+}
+start_desk()
+{
+    "$ODEONCTL" listen desk >/dev/null 2>&1 &
+    PIDS+=($!)
+}
+shop_sells()
+{
+    metrics | grep '^odeon_type_run_seconds_bucket{type="shop_ledger"'
+}
+take_picture()
+{
+    browse picture --hide-scrollbars --window-size=1280,1010 --screenshot="$WORK/page.png" || return
+    [ "$(stat -c %s "$WORK/page.png")" -le $PICTURE_MOST ] &&
+        cp "$WORK/page.png" "$SOURCE/docs/page.png"
+}
+check_picture()
+{
+    give_token
+    check "the page has all that the shop does" eventually 60 shown named '<path[^>]*class="flow"'
+    check "it becomes a picture" take_picture
+}
+
 # What starts processes is not run by check, which would do it in a shell of its own.
 : >"$WORK/conf" # not what is installed on this machine
 start_service
 check "a service starts" eventually 60 service_answers
-check "it has a counter" "$ODEONCTL" actor spawn counter --name total
-start_exporter
-check "the exporter tells of types" eventually 60 has_type
+if [ "$PART" = picture ]; then
+    check "it has a shop" shop_opens
+    start_desk
+    start_exporter
+    check "the exporter tells of types" eventually 60 shop_sells
+else
+    check "it has a counter" "$ODEONCTL" actor spawn counter --name total
+    start_exporter
+    check "the exporter tells of types" eventually 60 has_type
+fi
 "check_$PART"
 echo "1..$COUNT"
 [ $BROKEN = 0 ]
