@@ -5,10 +5,14 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
+set(fake_odeon)
+foreach(noun odeon actor client group letter message observe plugin port stats timer)
+    list(APPEND fake_odeon ${CMAKE_CURRENT_LIST_DIR}/fake_${noun}.c)
+endforeach()
+
 foreach(module doctor table messages sums topology)
     add_executable(test_ctl_${module} ${CMAKE_CURRENT_LIST_DIR}/test_ctl_${module}.c
-        ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c
-        ${CMAKE_CURRENT_LIST_DIR}/fake_port.c)
+        ${fake_odeon})
     target_link_libraries(test_ctl_${module} PRIVATE odeon_options odeonctl_core odeon_static
         odeon_test_scratch PkgConfig::CMOCKA)
     add_test(NAME unit/ctl_${module} COMMAND test_ctl_${module})
@@ -21,8 +25,7 @@ foreach(module table draw requests threads)
     add_test(NAME unit/top_${module} COMMAND test_top_${module})
 endforeach()
 
-target_sources(test_top_requests PRIVATE ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c
-    ${CMAKE_CURRENT_LIST_DIR}/fake_observe.c ${CMAKE_CURRENT_LIST_DIR}/fake_port.c)
+target_sources(test_top_requests PRIVATE ${fake_odeon})
 
 add_executable(test_trace_tree ${CMAKE_CURRENT_LIST_DIR}/test_trace_tree.c)
 target_link_libraries(test_trace_tree PRIVATE odeon_options odeonctl_core odeon_static

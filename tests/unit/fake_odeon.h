@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A libodeon without a service behind it, for the tests of odeonctl: answers what a test puts here,
- * notes what was asked.
+ * notes what was asked. fake_odeon.c has what the others share, and the service's own figures; each
+ * other fake_*.c the calls of one noun. A test links them all.
  *
  * One thread.  fake_reset() before each test.
  */
@@ -69,6 +70,7 @@ struct fake {
     unsigned reason; /* why the last of them was not run */
 };
 extern struct fake fake;
+extern const char *const fake_accepts[2]; /* of the type "counter" */
 
 void fake_reset(void);
 /* Of a result, which is counted until it is freed; of a list of so many rows of a size. */

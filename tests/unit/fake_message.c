@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages, of a library without a service (fake_odeon.h). */
+#include "tests/unit/fake_odeon.h"
+
+#include <errno.h>
+#include <string.h>
+
+int odeon_message_find(struct odeon_client *client, const char *name, uint32_t version,
+                       struct odeon_message_info **ret)
+{
+    (void)client, (void)version;
+    if (strcmp(name, "counter_add") != 0)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_message_info){ .struct_size = sizeof(**ret),
+                                         .version = 1,
+                                         .name = "counter_add",
+                                         .fields = fake.message_fields,
+                                         .size = fake.message_size,
+                                         .has_tail = fake.message_tail };
+    return 0;
+}
+
+int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_message_info **ret)
+{
+    (void)client;
+    if (id == FAKE_UNKNOWN_TYPE)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_message_info){ .struct_size = sizeof(**ret),
+                                         .id = id,
+                                         .version = 1,
+                                         .name = fake.answer_name,
+                                         .fields = fake.answer_fields,
+                                         .size = fake.answer_size,
+                                         .has_tail = fake.answer_tail };
+    return 0;
+}
+
+static void fake_detail(struct odeon_message_detail *d)
+{
+    static const char *plugins[] = { "counter" };
+
+    *d = (struct odeon_message_detail){ .struct_size = sizeof(*d),
+                                        .message = { .struct_size = sizeof(d->message),
+                                                     .version = 1,
+                                                     .name = "counter_add",
+                                                     .fields = fake.message_fields,
+                                                     .size = fake.message_size,
+                                                     .has_tail = fake.message_tail },
+                                        .by_user = fake.message_by_user,
+                                        .user = 1000,
+                                        .accepting = 2,
+                                        .n_plugins = fake.message_by_user ? 0 : 1,
+                                        .plugins = plugins };
+}
+
+int odeon_message_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                       struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    *ret = fake_list(1, sizeof(struct odeon_message_detail));
+    fake_detail((*ret)->rows);
+    return 0;
+}
+
+int odeon_message_detail(struct odeon_client *client, const char *name, uint32_t version,
+                         struct odeon_message_detail **ret)
+{
+    static const char *types[] = { "counter" };
+
+    (void)client;
+    if (strcmp(name, "counter_add") != 0 || version > 1)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    fake_detail(*ret);
+    (*ret)->n_accepted_by = 1;
+    (*ret)->accepted_by = types;
+    return 0;
+}
