@@ -51,6 +51,7 @@ struct apsp_actor_args {
 ODEON_STATE(apsp_actor, {
     const struct apsp_table *table;
     uint32_t id, generation; /* of its own block: its number, and one more */
+    bool begun;              /* its first block has been sent */
     uint32_t came[2];        /* neighbours' blocks, by the parity of their generation */
     int32_t *blocks[2];      /* of all actors of the row, and of the column; [own place]: own */
 });
@@ -117,12 +118,13 @@ static void apsp_compute(struct apsp_actor_state *self)
         }
 }
 
-/* As far as it gets with the blocks that it has. */
+/* As far as it gets with the blocks that it has, once its neighbours have its first one: theirs may
+ * all be here before it is told to begin. */
 static int apsp_go_on(struct apsp_actor_state *self, struct odeon_context *ctx)
 {
     const struct apsp_args *args = &self->table->args;
     uint32_t b = args->b, row = self->id / self->table->side, column = self->id % self->table->side;
-    while (self->came[self->generation % 2] == 2 * (self->table->side - 1)) {
+    while (self->begun && self->came[self->generation % 2] == 2 * (self->table->side - 1)) {
         apsp_compute(self);
         self->came[self->generation % 2] = 0;
         self->generation++;
@@ -147,6 +149,7 @@ ODEON_RECEIVE(apsp_actor, apsp_neighbours)
 
 ODEON_RECEIVE(apsp_actor, apsp_begin)
 {
+    self->begun = true;
     apsp_send(self, ctx);
     return apsp_go_on(self, ctx);
 }
