@@ -86,6 +86,7 @@ int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_cli
                                           .bound = 1,
                                           .refusals = 12,
                                           .client = { .id = 7,
+                                                      .ports = 1,
                                                       .pid = 99,
                                                       .uid = 1000,
                                                       .name = "x",
@@ -94,7 +95,7 @@ int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_cli
                                                       .command = "sh" },
                                           .n_usage = 3,
                                           .usage = rows,
-                                          .n_ports = 1,
+                                          .n_ports = fake.ports_untold ? 0 : 1,
                                           .ports = ports };
     return 0;
 }

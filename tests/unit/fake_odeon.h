@@ -23,6 +23,7 @@ struct fake {
     const char *text;                /* odeon_error_text() */
     size_t n_actors, n_letters;
     const char *client_name;
+    int ports_untold; /* as without an executor */
     const char *message_fields, *args_fields;
     uint32_t args_size;
     int type_unloaded;

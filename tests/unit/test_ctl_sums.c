@@ -138,6 +138,9 @@ static void test_those_of_a_client(void **state)
     assert_int_equal(run("trace|--past|--client|2"), CTL_REFUSED);
     check_has(err, "--client: no client is '2'. See odeonctl client list");
     assert_int_equal(run("trace|--past|--client|shopper"), CTL_REFUSED);
+    fake.ports_untold = 1;
+    assert_int_equal(run("trace|--past|--client|shop"), CTL_REFUSED);
+    check_has(err, "--client: which ports 'shop' has is not told now");
     fake.list_result = fake.call_result = -EACCES;
     assert_int_equal(run("trace|--past|--client|shop"), CTL_REFUSED);
 }

@@ -10,8 +10,8 @@
 /* What one look has found. */
 struct trace_client_found {
     struct trace_client *client;
-    uint64_t id; /* 0: it was called by a name */
-    size_t n;
+    uint64_t id;      /* 0: it was called by a name */
+    size_t n, untold; /* clients; those that have ports of which nothing is told */
 };
 
 bool trace_client_wants(const struct trace_client *client, odeon_ref from)
@@ -46,7 +46,7 @@ static int trace_client_add(struct ctl *ctl, struct trace_client *client,
 }
 
 /* Who has gone since it was listed has no ports any more. */
-static int trace_client_show(struct ctl *ctl, struct trace_client *client, uint64_t id)
+static int trace_client_show(struct ctl *ctl, struct trace_client_found *found, uint64_t id)
 {
     struct odeon_client_detail *detail = NULL;
     int r = odeon_client_show(ctl->client, id, &detail), code;
@@ -55,7 +55,8 @@ static int trace_client_show(struct ctl *ctl, struct trace_client *client, uint6
         return 0;
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot see whose ports are whose");
-    code = trace_client_add(ctl, client, detail);
+    found->untold += detail->client.ports > 0 && detail->n_ports == 0;
+    code = trace_client_add(ctl, found->client, detail);
     odeon_result_free(detail);
     return code;
 }
@@ -70,7 +71,7 @@ static int trace_client_page(struct ctl *ctl, void *userdata, const struct odeon
         if (found->id ? rows[i].id != found->id : strcmp(rows[i].name, found->client->who) != 0)
             continue;
         found->n++;
-        code = trace_client_show(ctl, found->client, rows[i].id);
+        code = trace_client_show(ctl, found, rows[i].id);
     }
     return code;
 }
@@ -97,6 +98,11 @@ int trace_client_look(struct ctl *ctl, struct trace_client *client, bool first)
     code = listing_walk(ctl, &source, 0, trace_client_page, &found);
     if (!code && first && found.n == 0)
         code = ctl_fail(ctl, CTL_REFUSED, "--client: no client is '%s'. See odeonctl client list",
+                        client->who);
+    if (!code && first && found.untold == found.n)
+        code = ctl_fail(ctl, CTL_REFUSED,
+                        "--client: which ports '%s' has is not told now: they are closing, or no "
+                        "executor runs. See odeonctl status, and try again",
                         client->who);
     return code;
 }

@@ -24,7 +24,8 @@ struct trace_client {
 };
 
 /* Asks whose ports are whose now; several may have one name. 0, or an exit code, after a message:
- * the service does not answer, or, at first, nobody is called so. */
+ * the service does not answer, or, at first, nobody is called so, or nothing is told of the ports
+ * that they have. */
 int trace_client_look(struct ctl *ctl, struct trace_client *client, bool first);
 bool trace_client_wants(const struct trace_client *client, odeon_ref from);
 void trace_client_free(struct trace_client *client);
