@@ -3,7 +3,13 @@
  * waits for; and that a client cannot make it more than there is room for. */
 #include "tests/unit/port_fixture.h"
 
-enum { POSTS = 100 };
+enum { POSTS = 100, ROUNDS = 20000 };
+
+struct looks {
+    struct engine_fixture *f;
+    atomic_bool end;
+    uint64_t n, most; /* bytes */
+};
 
 static struct engine_port_tally tally_of(struct engine_fixture *f)
 {
@@ -89,6 +95,50 @@ static void test_what_it_waits_for(void **state)
     fixture_end(&f);
 }
 
+/* The look is of moments one behind the other, in which it goes on: at most one of these is under
+ * way at a time, and no more is told. */
+static void *look_all_the_time(void *userdata)
+{
+    struct looks *looks = userdata;
+
+    while (!atomic_load(&looks->end)) {
+        struct engine_port_tally tally = tally_of(looks->f);
+
+        if (tally.not_taken > looks->most)
+            looks->most = tally.not_taken;
+        if (tally.not_received > looks->most)
+            looks->most = tally.not_received;
+        looks->n++;
+    }
+    return NULL;
+}
+
+static void test_a_look_at_what_goes_on(void **state)
+{
+    struct looks looks = { 0 };
+    struct engine_fixture f;
+    struct client c;
+    pthread_t thread;
+
+    (void)state;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    looks.f = &f;
+    assert_int_equal(pthread_create(&thread, NULL, look_all_the_time, &looks), 0);
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        client_post(&c, echo, number_type, &i, 8);
+        client_expect_number(&c, i);
+    }
+    atomic_store(&looks.end, true);
+    pthread_join(thread, NULL);
+    assert_true(looks.n > 0);
+    client_free(&c);
+    fixture_end(&f);
+    /* its last one counts until it looks for the next */
+    assert_true(looks.most <= 2 * envelope_size(8));
+}
+
 /* Its words are believed as far as there is room, whatever they say. */
 static void test_a_client_that_lies(void **state)
 {
@@ -117,9 +167,8 @@ static void test_a_client_that_lies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_comes_through),
-        cmocka_unit_test(test_who_does_not_receive),
-        cmocka_unit_test(test_what_it_waits_for),
+        cmocka_unit_test(test_what_comes_through), cmocka_unit_test(test_who_does_not_receive),
+        cmocka_unit_test(test_what_it_waits_for),  cmocka_unit_test(test_a_look_at_what_goes_on),
         cmocka_unit_test(test_a_client_that_lies),
     };
     return cmocka_run_group_tests_name("engine_port_tally", tests, NULL, NULL);

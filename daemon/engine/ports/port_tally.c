@@ -8,10 +8,15 @@
 #include "daemon/engine/ports/port_record.h"
 #include "daemon/engine/segment/queue.h"
 
-/* Between two cursors of which one may be the client's: whatever it says, no more than fits. */
-static uint64_t port_tally_between(uint64_t from, uint64_t to, uint64_t most)
+/* Of two cursors the one that is ahead has been read first (acquire), so that no more is told than
+ * there was then, whatever has gone on since. A client that lies is believed as far as there is
+ * room. */
+static uint64_t port_tally_between(uint64_t ahead, uint64_t behind, uint64_t most)
 {
-    return to - from < most ? to - from : most;
+    int64_t n = (int64_t)(ahead - behind);
+    if (n <= 0)
+        return 0;
+    return (uint64_t)n < most ? (uint64_t)n : most;
 }
 
 static uint64_t port_tally_backlog(const struct segment_queue *backlog)
@@ -44,15 +49,16 @@ int engine_port_tally(struct engine *e, uint32_t id, uint32_t generation,
     const struct segment_port *durable = &e->segment.ports[id];
     if (load_acquire(&port->state) != PORT_OPEN || port->generation != generation)
         return -ENOENT;
-    uint64_t taken = load_relaxed(&durable->pcur), delivered = load_relaxed(&durable->dtail);
+    uint64_t published = port_published_tail(port), taken = load_relaxed(&durable->pcur),
+             delivered = load_acquire(&durable->dtail);
     CLIENT_LOAD(WORD, &port->client_words->delivery_head);
     uint64_t received = load_relaxed(&port->client_words->delivery_head);
     *ret = (struct engine_port_tally){
         .ref = durable->ref,
         .posts = load_relaxed(&port->taken),
-        .not_taken = port_tally_between(taken, port_published_tail(port), port->submission_bytes),
+        .not_taken = port_tally_between(published, taken, port->submission_bytes),
         .delivered = delivered,
-        .not_received = port_tally_between(received, delivered, port->delivery_bytes),
+        .not_received = port_tally_between(delivered, received, port->delivery_bytes),
         .backlog =
             port_tally_backlog(&e->segment.queues[segment_port_destination(&e->segment, id)]),
         .dropped = load_relaxed(&port->executor_words->dropped),
