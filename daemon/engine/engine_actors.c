@@ -15,6 +15,7 @@
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
+#include "daemon/engine/engine_context.h"
 #include "daemon/engine/observe/marks.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"

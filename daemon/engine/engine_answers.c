@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What behaviours do with questions, their own and others': asking, replying at once or later,
- * passing on; with monitors; and with messages that they put off (engine.h's engine_ctx_*).
+ * passing on; with monitors; and with messages that they put off (engine_context.h).
  */
 #include <errno.h>
 
@@ -8,6 +8,7 @@
 #include "daemon/engine/asks/ask.h"
 #include "daemon/engine/asks/monitor.h"
 #include "daemon/engine/asks/stash.h"
+#include "daemon/engine/engine_context.h"
 #include "daemon/engine/send/compose.h"
 
 /* What the running message asks for: an answer answers nothing itself. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What behaviours call through the host table, engine.h's engine_ctx_*: sends, replies, spawns, and
+/* What behaviours call through the host table, engine_context.h: sends, replies, spawns, and
  * who they are.
  *
  * Threads: a worker's own, from within a turn; the control thread's sends come this way, too. Where
@@ -16,6 +16,7 @@
 #include "daemon/engine/asks/link.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/tag.h"
+#include "daemon/engine/engine_context.h"
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups by name, as behaviours have them (engine.h's engine_ctx_*), and their type.
+/* Groups by name, as behaviours have them (engine_context.h), and their type.
  *
  * Threads: a worker's own, from within a turn; opening and looking, the control thread.
  */
@@ -11,6 +11,7 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/live.h"
 #include "daemon/engine/asks/group.h"
+#include "daemon/engine/engine_context.h"
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/timers/members.h"
 

@@ -11,6 +11,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/common/log.h"
+#include "daemon/engine/engine_context.h"
 #include "daemon/executor/message_object.h"
 #include "daemon/executor/ref_text.h"
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/engine/engine_context.h"
 #include "tests/counting/groups.h"
 #include "tests/counting/scope.h"
 #include "tests/counting/send.h"

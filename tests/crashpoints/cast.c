@@ -14,6 +14,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/core/masks.h"
+#include "daemon/engine/engine_context.h"
 
 uint16_t item_type;
 uint32_t cast_type[N_CAST];

@@ -13,6 +13,7 @@
 
 #include "daemon/common/memfd.h"
 #include "daemon/common/page.h"
+#include "daemon/engine/engine_context.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"

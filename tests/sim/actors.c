@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/engine/engine_context.h"
+
 static uint8_t filler(uint16_t i, const struct hop *hop)
 {
     return (uint8_t)(i * 7 + hop->number + hop->lane);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/engine/core/core.h"
+#include "daemon/engine/engine_context.h"
 #include "tests/sim/workload.h"
 
 enum {

@@ -23,6 +23,7 @@
 #include "daemon/common/memfd.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/engine_context.h"
 #include "tests/run/patience.h"
 
 /* Counts for an ordinary build; sanitizers get a tenth. */
