@@ -594,6 +594,40 @@ static void test_a_polled_mailbox_gets_no_bit(void **state)
     store_relaxed(&e->urgent[source], 0);
 }
 
+/* Each look is at the place of the next record alone; the queue's words decide. */
+static void test_a_polled_mailbox_shows_its_work(void **state)
+{
+    (void)state;
+    struct worker *w = e->workers[5];
+    uint32_t source = polled_by_5(0);
+    struct segment_queue *queue = &e->segment.queues[source];
+    uint64_t *first = (uint64_t *)segment_window(&e->segment, source, 0);
+    assert_false(polled_shows_work(w));
+    *first = 1; /* being copied, or left by somebody */
+    assert_false(polled_shows_work(w));
+    store_relaxed(&queue->len[0], 24);
+    assert_true(polled_shows_work(w));
+    /* whatever the place says: the round of looks ends with one at the length */
+    queue_blank((uint8_t *)first);
+    assert_false(polled_shows_work(w));
+    assert_int_equal(polled_take(w), source);
+    assert_false(source_release(w, source, 5, false));
+    store_relaxed(&queue->len[0], 0);
+    /* buffers that were changed over since the last run */
+    store_relaxed(&queue->sel, 1);
+    source = polled_by_5(0);
+    *(uint64_t *)segment_window(&e->segment, source, 1) = 1;
+    store_relaxed(&queue->len[1], 24);
+    assert_true(polled_shows_work(w));
+    store_relaxed(&queue->len[1], 0);
+    store_relaxed(&queue->sel, 0);
+    store_relaxed(&e->urgent[source], 1);
+    assert_true(polled_shows_work(w));
+    store_relaxed(&e->urgent[source], 0);
+    polled_end(w);
+    assert_false(polled_shows_work(w));
+}
+
 /* Its worker has no processor, or stands for ever. */
 static void test_a_polled_mailbox_is_stolen(void **state)
 {
@@ -713,6 +747,7 @@ int main(void)
         policy_test(test_what_never_ends_is_dropped),
         policy_test(test_share_takes_private_bits_too),
         policy_test(test_a_polled_mailbox_gets_no_bit),
+        policy_test(test_a_polled_mailbox_shows_its_work),
         policy_test(test_a_polled_mailbox_is_stolen),
         policy_test(test_a_polled_mailbox_outlives_its_worker),
         policy_test(test_the_nearest_sleeper_is_woken),

@@ -359,6 +359,15 @@ static void remains_look(struct engine_fixture *f)
         ledger->parked_in_two += load_relaxed(&s->queues[i].wrap) != 0;
 }
 
+/* polled.PO4: what has been consumed is not taken for a record that is being written. */
+static void consumed_look(struct engine_fixture *f, uint32_t queue)
+{
+    struct segment *s = &f->engine->segment;
+    uint32_t sel = load_relaxed(&s->queues[queue].sel);
+    if (!queue_has_batch(sel) && *(uint64_t *)segment_window(s, queue, queue_active(sel) ^ 1) != 0)
+        ledger_fail("a consumed buffer does not look like one");
+}
+
 /* One queue's turn under a drawn id.  False: it had nothing. */
 static bool turn(struct engine_fixture *f, uint32_t queue, uint64_t which)
 {
@@ -372,6 +381,7 @@ static bool turn(struct engine_fixture *f, uint32_t queue, uint64_t which)
     if (!owner_take(&e->sources[queue], from, w->id))
         ledger_fail("the owner word of a queue that nobody runs");
     mailbox_run(w, queue, false);
+    consumed_look(f, queue);
     return true;
 }
 

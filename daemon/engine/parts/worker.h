@@ -11,7 +11,8 @@ struct loop {
     uint32_t fruitless;
     uint32_t idles;  /* so often it had nothing to do */
     uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
-    /* the mailbox whose batch ended here last, and where its next one most likely begins */
+    /* the mailbox whose batch ended here last, and where its next one most likely begins: where
+     * polled.PO4 looks */
     int64_t ran;
     int64_t polled; /* the mailbox that is looked at while it searches, -1: none */
     const uint8_t *ran_next;

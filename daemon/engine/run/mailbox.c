@@ -68,10 +68,12 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
         w->engine->sources[w->batch.queue].tail_free = false;
     POINT(release, w);
     observe_detach(w, done);
-    if (done)
+    if (done) {
         queue_release_batch(queue);
-    else
+        queue_blank(w->batch.base);
+    } else {
         queue_park_batch(queue, w->batch.cursor, w->batch.tail, w->batch.wrap);
+    }
     w->batch.source = 0;
     w->batch.queue = NO_QUEUE;
     w->batch.wrap = 0;

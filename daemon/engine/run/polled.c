@@ -29,6 +29,9 @@ void polled_begin(struct worker *w)
         return;
     }
     w->loop.polled = w->loop.ran;
+    struct segment_queue *queue = &e->segment.queues[w->loop.ran];
+    w->loop.ran_next =
+        segment_window(&e->segment, (uint32_t)w->loop.ran, queue_active(load_relaxed(&queue->sel)));
     polled_show(w, (uint32_t)w->loop.polled + 1);
 }
 
@@ -67,7 +70,8 @@ int64_t polled_take(struct worker *w)
     prefetch_read(w->loop.ran_next);
     store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER] */
     w->loop.polled = POLLED_NONE;     /* and it will most likely be polled again */
-    if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
+    /* as its mark says that it is, so by one compare-and-swap */
+    if (likely(owner_take_polled(&w->engine->sources[source], w->id)))
         return source;
     polled_show(w, 0);
     store_relaxed(&w->shown.busy, 0);

@@ -2,8 +2,12 @@
 /* The mailbox that a searching worker looks at itself (docs/engine/signal.md, Polled queues).
  *
  * A worker that has nothing to do marks the mailbox that it ran last as polled, in its owner word,
- * and looks at its length with each look of its search. Who appends to it sets no ready bit, passes
- * no barrier for one, and asks for no sleeper.
+ * and looks for its next record with each look of its search. Who appends to it sets no ready bit,
+ * passes no barrier for one, and asks for no sleeper.
+ *
+ * It looks at the place where that record will lie, not at the queue's length: that is in the line
+ * of the queue's lock, and each look would take the line from between a sender's lock and its
+ * unlock.
  *
  * polled.PO1  A mailbox is polled by a worker that searches, by nobody else: the mark goes before
  *     any other source is run [POLL_RUN], before the look of help_begin_run [POLL_LATE], and before
@@ -14,6 +18,10 @@
  * polled.PO3  Whoever may take a source from its owner may take a polled one: the worker that
  *     polled it finds another word there, and leaves it alone [POLL_BLIND]. A thief looks at what
  *     its victim polls when it finds no bit, so a worker without a processor keeps nothing.
+ * polled.PO4  The first word of a buffer that was consumed is 0 (queue_blank) until a record is
+ *     written there, whose first word is not. That it is not 0 only says that the queue's words are
+ *     to be looked at, and these decide. That it is 0 is believed for a round of looks at most: a
+ *     buffer may have been changed over by a thief.
  *
  * Threads: a worker's own; polled_steal_from by a thief.
  */
@@ -42,4 +50,20 @@ static inline bool polled_has_work(const struct worker *w)
     int64_t polled = w->loop.polled;
     return polled >= 0 && (queue_has_work(&w->engine->segment.queues[polled]) ||
                            urgent_waits(w->engine, (uint32_t)polled));
+}
+
+/* Of each look of a search. This load is in a race with the copy of a record, on purpose: what it
+ * says is a hint. */
+__attribute__((no_sanitize("thread"))) static inline bool polled_is_written(const struct worker *w)
+{
+    return *(const volatile uint64_t *)w->loop.ran_next != 0;
+}
+
+/* polled.PO4 */
+static inline bool polled_shows_work(const struct worker *w)
+{
+    int64_t polled = w->loop.polled;
+    return polled >= 0 &&
+           (unlikely(urgent_waits(w->engine, (uint32_t)polled)) ||
+            (polled_is_written(w) && queue_has_work(&w->engine->segment.queues[polled])));
 }

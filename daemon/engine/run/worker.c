@@ -261,7 +261,7 @@ static bool worker_search(struct worker *w)
         int64_t port = -1;
         for (int i = 0; i < looks; i++) {
             port = port_poll_hot(w);
-            if (port >= 0 || polled_has_work(w) || !mask_is_empty(w))
+            if (port >= 0 || polled_shows_work(w) || !mask_is_empty(w))
                 break;
             cpu_relax();
         }

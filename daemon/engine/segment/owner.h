@@ -94,6 +94,13 @@ static inline bool owner_take(struct source *source, uint32_t from, uint32_t me)
     return expected == own_polled(from) && owner_exchange(source, expected, own_running(me));
 }
 
+/* (me, polled) -> (me, running): owner_take() of a source that is known to be polled, or not ours
+ * any more. */
+static inline bool owner_take_polled(struct source *source, uint32_t me)
+{
+    return owner_exchange(source, own_polled(me), own_running(me));
+}
+
 /* (from, idle) -> (me, idle): a source that changes hands without being run. Its ready bit follows,
  * behind this [MOVE_BIT, FOLLOW_BIT]. */
 static inline bool owner_move(struct source *source, uint32_t from, uint32_t me)

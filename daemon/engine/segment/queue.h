@@ -108,6 +108,13 @@ static inline void queue_release_batch(struct segment_queue *queue)
     store_release(&queue->sel, sel & ~(uint32_t)SEL_BATCH);
 }
 
+/* Runner only, behind the release: what has been consumed from `base` on does not look like a
+ * record that is there (polled.PO4). */
+static inline void queue_blank(uint8_t *base)
+{
+    store_relaxed((_Atomic uint64_t *)base, 0);
+}
+
 static inline void queue_park_batch(struct segment_queue *queue, uint64_t cursor, uint64_t tail,
                                     uint64_t wrap)
 {

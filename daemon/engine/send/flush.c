@@ -206,9 +206,8 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
 }
 
 /* Has the line come where an empty queue's first record will go, before the queue's lock is taken.
- * Whoever waits for that record looks at the queue's line all the time, and takes it away from
- * between the lock and the length while the copy waits for the window's. Of a queue that is locked,
- * or not empty, another sender may be writing there. */
+ * Of a queue that is locked, or not empty, another sender may be writing there; and of one that is
+ * polled, its worker looks at that line all the time and would take it away again. */
 static inline void flush_prefetch(const struct worker *w, const struct outbox_group *group)
 {
     const struct segment *segment = &w->engine->segment;
@@ -216,7 +215,8 @@ static inline void flush_prefetch(const struct worker *w, const struct outbox_gr
         return;
     const struct segment_queue *queue = &segment->queues[group->destination];
     unsigned active = queue_active(load_relaxed(&queue->sel));
-    if (load_relaxed(&queue->len[active]) == 0 && load_relaxed(&queue->lock) == 0)
+    if (load_relaxed(&queue->len[active]) == 0 && load_relaxed(&queue->lock) == 0 &&
+        !own_is_polled(load_relaxed(&queue->own)))
         prefetch_write(segment_window(segment, group->destination, active));
 }
 
