@@ -61,6 +61,23 @@ static void outbox_runs_grow(struct worker *w)
     w->flush.runs_capacity *= 2;
 }
 
+/* A log of one run, which is what a worker with little to do mostly has. */
+static bool outbox_group_one(struct worker *w, uint64_t out)
+{
+    const struct outbox_run *header = (const struct outbox_run *)w->outbox.log;
+    uint64_t bytes = out - sizeof(*header);
+    uint32_t destination = header->destination;
+    if (header->bytes && header->bytes * UINT64_C(8) < bytes)
+        return false;
+    assert(destination <= w->engine->segment.dead_letters);
+    w->flush.runs[0] =
+        (struct outbox_link){ .at = sizeof(*header) >> 3, .bytes = (uint32_t)(bytes >> 3) };
+    w->flush.groups[0] = (struct outbox_group){ .destination = destination };
+    w->flush.group_of[destination] = 1;
+    w->flush.n_groups = w->flush.n_runs = 1;
+    return true;
+}
+
 /* Nothing is stored into the log: recovery, too, may be killed (outbox.B2). */
 void outbox_group(struct worker *w, uint64_t out)
 {
@@ -69,6 +86,8 @@ void outbox_group(struct worker *w, uint64_t out)
     for (uint32_t i = 0; i < w->flush.n_groups; i++)
         w->flush.group_of[w->flush.groups[i].destination] = 0;
     w->flush.n_groups = 0;
+    if (out > 0 && outbox_group_one(w, out))
+        return;
     assert(out <= w->engine->segment.header->outbox_bytes && out % 8 == 0);
     while (at < out) {
         const struct outbox_run *header = (const struct outbox_run *)(w->outbox.log + at);

@@ -121,7 +121,8 @@ static bool observe_flush_is_due(const struct worker *w, uint64_t now, uint64_t 
 {
     const struct observe_stream *stream = &w->observer.flushed;
     return flushed >= stream->plan ||
-           now - stream->at >= w->engine->observation.patience; /* observe.OB3 */
+           (int64_t)(now - stream->at) >=
+               (int64_t)w->engine->observation.patience; /* observe.OB3 */
 }
 
 /* The run of the log that the offset lies in, or its header. */
@@ -175,13 +176,21 @@ static uint64_t observe_draw(struct worker *w, uint32_t *ret_run)
     }
 }
 
+/* A worker's clock as of its last look, in this run: enough to know whether a mark is due. */
+static uint64_t observe_lately(const struct worker *w)
+{
+    return w->is_thread ? load_relaxed(&w->pace.looked) : ticks_now();
+}
+
 /* observe.OB1 */
 void observe_choose(struct worker *w, uint64_t n)
 {
     struct observer *observer = &w->observer;
-    uint64_t now = ticks_now(), flushed = observe_flushed(w);
-    if (w->flush.n_runs == 0 || n == 0 || likely(!observe_flush_is_due(w, now, flushed)))
+    uint64_t flushed = observe_flushed(w);
+    if (w->flush.n_runs == 0 || n == 0 ||
+        likely(!observe_flush_is_due(w, observe_lately(w), flushed)))
         return;
+    uint64_t now = ticks_now();
     uint32_t run, weight = observe_take_flushed(w, now, flushed);
     uint64_t offset = observe_draw(w, &run), bytes;
     const uint8_t *envelopes = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
