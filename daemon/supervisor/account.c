@@ -154,32 +154,35 @@ uint64_t account_room(const struct account *account, const struct quotas *quotas
     return room < left ? room : left;
 }
 
-static uint64_t accounts_sum(const struct accounts *accounts, enum quota what)
+/* `bound`: of those that these quotas bind; NULL: of all. */
+static uint64_t accounts_sum(const struct accounts *accounts, enum quota what,
+                             const struct quotas *bound)
 {
     uint64_t n = 0;
 
     for (const struct account *account = accounts->first; account; account = account->next)
-        n += account->used.amounts[what];
+        if (!bound || quotas_bind(bound, account->uid))
+            n += account->used.amounts[what];
     return n;
 }
 
-/* Half of what the others leave of it. */
+/* Half of what the others leave of it; the account is one of those that count. */
 static uint64_t accounts_share(const struct accounts *accounts, const struct account *account,
-                               enum quota what, uint64_t max)
+                               enum quota what, const struct quotas *bound, uint64_t max)
 {
     uint64_t has = account->used.amounts[what];
 
-    return share_room(max, accounts_sum(accounts, what) - has, has, first_of[what]);
+    return share_room(max, accounts_sum(accounts, what, bound) - has, has, first_of[what]);
 }
 
 uint64_t accounts_count_descriptors(const struct accounts *accounts)
 {
-    return accounts_sum(accounts, QUOTA_DESCRIPTORS);
+    return accounts_sum(accounts, QUOTA_DESCRIPTORS, NULL);
 }
 
 uint64_t accounts_descriptors_room(const struct accounts *accounts, const struct account *account)
 {
-    return accounts_share(accounts, account, QUOTA_DESCRIPTORS, accounts->descriptors_max);
+    return accounts_share(accounts, account, QUOTA_DESCRIPTORS, NULL, accounts->descriptors_max);
 }
 
 uint64_t accounts_rings_room(const struct accounts *accounts, const struct quotas *quotas,
@@ -187,7 +190,7 @@ uint64_t accounts_rings_room(const struct accounts *accounts, const struct quota
 {
     if (accounts->ring_bytes_max == 0 || !quotas_bind(quotas, account->uid))
         return UINT64_MAX;
-    return accounts_share(accounts, account, QUOTA_RING_BYTES, accounts->ring_bytes_max);
+    return accounts_share(accounts, account, QUOTA_RING_BYTES, quotas, accounts->ring_bytes_max);
 }
 
 uint64_t accounts_answers_room(const struct accounts *accounts, const struct quotas *quotas,
@@ -195,7 +198,8 @@ uint64_t accounts_answers_room(const struct accounts *accounts, const struct quo
 {
     if (accounts->answer_bytes_max == 0 || !quotas_bind(quotas, account->uid))
         return UINT64_MAX;
-    return accounts_share(accounts, account, QUOTA_ANSWER_BYTES, accounts->answer_bytes_max);
+    return accounts_share(accounts, account, QUOTA_ANSWER_BYTES, quotas,
+                          accounts->answer_bytes_max);
 }
 
 uint64_t accounts_descriptors_limit(void)

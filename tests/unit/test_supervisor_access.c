@@ -244,6 +244,8 @@ static void test_rings_of_all(void **state)
     assert_true(accounts_rings_room(&accounts, &quotas, root) == UINT64_MAX);
     everybody.everybody = true;
     assert_int_equal(accounts_rings_room(&accounts, &everybody, root), max / 2);
+    /* who is not bound takes nothing of what the others share */
+    account_charge(root, &(struct holding){ .amounts[QUOTA_RING_BYTES] = max });
     for (unsigned i = 1; left > 0; i++) {
         uint64_t room;
 
@@ -268,6 +270,7 @@ static void test_answers_of_all(void **state)
 
     (void)state;
     assert_true(accounts_answers_room(&accounts, &quotas, root) == UINT64_MAX);
+    account_charge(root, &(struct holding){ .amounts[QUOTA_ANSWER_BYTES] = max });
     for (unsigned i = 1; left > 0; i++) {
         uint64_t room;
 
