@@ -72,6 +72,23 @@ bool besieger_connect(struct besieger *b, struct raw *ret_raw)
     return true;
 }
 
+void besieger_stop_actor(struct besieger *b, struct odeon_client *client, odeon_ref ref)
+{
+    static struct odeon_client *again; /* of this process; kept for the next that it has to end */
+    int r = odeon_actor_stop(client, ref, ODEON_DELETE);
+
+    while (!besieger_heard(b, r) && r != -ESRCH && r != -ENOENT && besieger_goes_on(b)) {
+        pause_briefly();
+        r = again ? 0 : odeon_client_connect(field.service->socket, "besieger", &again);
+        if (r == 0)
+            r = odeon_actor_stop(again, ref, ODEON_DELETE);
+        if (r < 0) {
+            odeon_client_disconnect(again);
+            again = NULL;
+        }
+    }
+}
+
 void besieger_keep(struct besieger *b)
 {
     if (!atomic_load(&b->keep))

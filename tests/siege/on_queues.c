@@ -143,6 +143,6 @@ void act_hang(struct besieger *b)
             odeon_port_close(port);
         }
     if (hanger != ODEON_NOBODY)
-        (void)besieger_heard(b, odeon_actor_stop(line.client, hanger, ODEON_DELETE));
+        besieger_stop_actor(b, line.client, hanger);
     line_close(&line);
 }

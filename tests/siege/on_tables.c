@@ -96,7 +96,7 @@ void act_names(struct besieger *b)
         r = odeon_actor_spawn(client, "probe_echo", name, NULL, 0, &ref);
         besieger_did(b, 1);
         if (besieger_heard(b, r))
-            r = odeon_actor_stop(client, ref, ODEON_DELETE);
+            besieger_stop_actor(b, client, ref);
         for (int i = 0; i < LOOKS && r == 0; i++) {
             snprintf(name, sizeof(name), "nobody.%llx",
                      (unsigned long long)offender_random(&b->offender));
@@ -125,7 +125,7 @@ void act_actors(struct besieger *b)
     if (r < 0)
         besieger_keep(b);
     for (; client && n > 0 && !keep; n--)
-        (void)besieger_heard(b, odeon_actor_stop(client, refs[n - 1], ODEON_DELETE));
+        besieger_stop_actor(b, client, refs[n - 1]);
     odeon_client_disconnect(client);
 }
 
@@ -155,6 +155,7 @@ void act_threads(struct besieger *b)
     if (r < 0)
         besieger_keep(b);
     while (client && n > 0)
-        (void)besieger_heard(b, odeon_actor_stop(client, refs[--n], ODEON_DELETE));
+        besieger_stop_actor(b, client, refs[--n]);
     odeon_client_disconnect(client);
+    besieger_pause(b, 100); /* `hang` wants such a thread, too, and is of the same user */
 }

@@ -11,8 +11,8 @@
  * those the same once more, and further burners use what the service has computed for the
  * attackers. --control: one round of attacks, then pairs of burners and the same burners.
  * --strict: the honest calls' p99 may be at most 1.5 times that beside the burners, by the median
- * of the pairs; otherwise the figures are printed. What must come is waited for: no time of the
- * clock fails anything else.
+ * of the pairs; otherwise the figures are printed. What must come is waited for, and told when it
+ * takes long: no time of the clock fails anything else.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +34,14 @@
 #include "tests/system/memory_group.h"
 #include "tests/system/probe.h"
 
-enum { CALLS_LEAST = 100, ROOT_ROUNDS_LEAST = 3, KEPT_MAX = 8, ANSWERS_A_WAIT = 100, TWICE = 2 };
+enum {
+    CALLS_LEAST = 100,
+    ROOT_ROUNDS_LEAST = 3,
+    KEPT_MAX = 8,
+    ANSWERS_A_WAIT = 100,
+    TWICE = 2,
+    TELL_S = 20
+};
 
 static const struct user owner = { 41010, 41010, 0 };
 static double seconds = 60;
@@ -209,25 +216,44 @@ static bool is_far_enough(const struct progress *since, const struct besieger *a
            (!attacking || not_named() == 0);
 }
 
-/* For the time, and on a slow machine for longer; root asks all the while. */
+static void print_what_is_missing(const struct progress *since, const struct besieger *attacking)
+{
+    struct progress now = progress_now();
+
+    print_message("# waits: in this round %llu numbers, %llu calls, %llu visits, %llu of root's "
+                  "rounds; the log does not name user %u (0: names all)\n",
+                  (unsigned long long)(now.numbers - since->numbers),
+                  (unsigned long long)(now.calls - since->calls),
+                  (unsigned long long)(now.visits - since->visits),
+                  (unsigned long long)(now.rounds - since->rounds), attacking ? not_named() : 0);
+    for (unsigned i = 0; attacking && i < n_besiegers; i++)
+        if (atomic_load(&attacking[i].offender.deeds) == 0)
+            print_message("# waits: %s of user %u has not attacked yet: %llu connections, %llu "
+                          "refusals, the last %d\n",
+                          attacking[i].assault.name, attackers[attacking[i].assault.who].uid,
+                          (unsigned long long)atomic_load(&attacking[i].offender.connects),
+                          (unsigned long long)atomic_load(&attacking[i].refused),
+                          atomic_load(&attacking[i].last_error));
+    fflush(stdout);
+}
+
+/* For the time, and on a slow machine for longer; root asks all the while. What it is that takes
+ * longer is told now and then: whoever ends the test does not know it. */
 static void let_it_run(const struct besieger *all, bool attacking, double s)
 {
-    int64_t begin = time_ns(), end = begin + (int64_t)(s * 1e9), last = end + PATIENCE_NS;
+    int64_t begin = time_ns(), end = begin + (int64_t)(s * 1e9), last = end + PATIENCE_NS,
+            tell = end + SECONDS(TELL_S);
     struct progress since = progress_now();
 
     while (time_ns() < end || !is_far_enough(&since, attacking ? all : NULL)) {
         root_round(&root);
         watch(all);
-        if (time_ns() < last)
-            continue;
-        for (unsigned i = 0; attacking && i < n_besiegers; i++)
-            if (atomic_load(&all[i].offender.deeds) == 0)
-                fail_msg("%s never got to attack: %llu refusals, the last %d", all[i].assault.name,
-                         (unsigned long long)atomic_load(&all[i].refused),
-                         atomic_load(&all[i].last_error));
-        if (attacking && not_named() != 0)
-            fail_msg("the log does not name user %u", not_named());
-        fail_msg("the honest clients do not get on");
+        if (time_ns() > tell) {
+            print_what_is_missing(&since, attacking ? all : NULL);
+            tell = time_ns() + SECONDS(TELL_S);
+        }
+        if (time_ns() > last)
+            fail_msg("what must come in a round did not come within %d s", PATIENCE_S);
     }
 }
 
@@ -325,6 +351,7 @@ static struct outcome_of_round besiege(double s)
         if ((!*only || is_among(only, assaults[i].name)) && !is_among(without, assaults[i].name))
             besieger_begin(&besiegers[n_besiegers++], &assaults[i], false);
     o = run(besiegers, n_besiegers, true, s);
+    (void)root_stop_actors(&root, kept, n_kept); /* of whoever was told to stop before it could */
     print_outcome("siege", &o);
     return o;
 }

@@ -81,6 +81,9 @@ bool besieger_heard(struct besieger *besieger, int r);
 void besieger_pause(const struct besieger *besieger, int milliseconds);
 /* Connected, and hello said; false: refused, which has been counted. */
 bool besieger_connect(struct besieger *besieger, struct raw *ret_raw);
+/* Ends an actor of its own. Who has been kicked meanwhile connects anew for it: actors outlive
+ * whoever made them, and those that are left count for their user for ever. */
+void besieger_stop_actor(struct besieger *besieger, struct odeon_client *client, odeon_ref ref);
 /* For as long as what it has is to be kept. */
 void besieger_keep(struct besieger *besieger);
 /* This must not be: ends the process. */
