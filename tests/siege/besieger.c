@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "tests/siege/siege.h"
+#include "tests/siege/slices.h"
 
 const struct user attackers[ATTACKERS] = { { 41001, 41001, 0 },
                                            { 41003, 41003, 0 },
@@ -131,6 +132,7 @@ static void __attribute__((noreturn)) live(struct besieger *b, pid_t parent)
         limit.rlim_cur = limit.rlim_max < 16384 ? limit.rlim_max : 16384;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+    slices_enter_user(attackers[b->assault.who].uid);
     if (!user_become(attackers[b->assault.who]) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
         getppid() != parent || setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
         _exit(1);
@@ -202,6 +204,10 @@ static void __attribute__((noreturn)) burn(struct besieger *b, pid_t parent)
     int64_t pieces = b->sleeps > 0 ? (int64_t)b->sleeps : 1;
     int64_t piece_ns = b->cpu_ns / pieces, pause_ns = b->slept_ns / pieces;
 
+    if (b->assault.is_service)
+        slices_enter_service();
+    else
+        slices_enter_user(attackers[b->assault.who].uid);
     if (!user_become(attackers[b->assault.who]) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
         getppid() != parent)
         _exit(1);

@@ -18,6 +18,7 @@
 
 #include "tests/history/history.h"
 #include "tests/siege/siege.h"
+#include "tests/siege/slices.h"
 #include "tests/system/probe.h"
 
 enum { RING = 1 << 16, CALLERS = 2, WINDOW = 32, CALLS_A_VISIT = 4 };
@@ -198,6 +199,7 @@ static void __attribute__((noreturn)) live(struct honest *h, pid_t parent)
     pthread_t threads[CALLERS + 2];
     int n = 0;
 
+    slices_enter_user(innocent.uid);
     if (!user_become(innocent) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
     for (int i = 0; i < CALLERS; i++)

@@ -3,7 +3,7 @@
  * settings under the limits of its unit and in 512 MB; beside them honest clients of a fourth user,
  * and root.
  *
- *   siege [--seconds N] [--pairs N] [--work] [--control] [--strict]
+ *   siege [--seconds N] [--pairs N] [--work] [--control] [--strict] [--groups WEIGHT]
  *         [--only NAMES] [--without NAMES] [--test PATTERN]
  *
  * N seconds of it (default 60), in so many rounds (1). Behind each, burners take the attackers'
@@ -11,8 +11,9 @@
  * those the same once more, and further burners use what the service has computed for the
  * attackers. --control: one round of attacks, then pairs of burners and the same burners.
  * --strict: the honest calls' p99 may be at most 1.5 times that beside the burners, by the median
- * of the pairs; otherwise the figures are printed. What must come is waited for, and told when it
- * takes long: no time of the clock fails anything else.
+ * of the pairs; otherwise the figures are printed. --groups: the service and each user have a
+ * processor group, the service's of this weight (CPUWeight=), the others of 100. What must come is
+ * waited for, and told when it takes long: no time of the clock fails anything else.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -29,6 +30,7 @@
 #include "tests/siege/honest.h"
 #include "tests/siege/pairs.h"
 #include "tests/siege/root.h"
+#include "tests/siege/slices.h"
 #include "tests/siege/usage.h"
 #include "tests/system/loop_watch.h"
 #include "tests/system/memory_group.h"
@@ -47,6 +49,7 @@ static const struct user owner = { 41010, 41010, 0 };
 static double seconds = 60;
 static int n_pairs = 1;
 static bool strict, with_work, control;
+static unsigned weight; /* of the service's processor group; 0: nobody has one */
 
 static struct service service;
 static struct besieger *besiegers, *burners;
@@ -112,6 +115,16 @@ static void make_field(void)
     odeon_client_disconnect(client);
 }
 
+static void make_slices(void)
+{
+    const uid_t users[] = { attackers[0].uid, attackers[1].uid, attackers[2].uid, innocent.uid };
+
+    if (weight > 0 && !slices_make(users, sizeof(users) / sizeof(users[0]), weight)) {
+        weight = 0;
+        print_message("# no processor groups can be made here: nobody has one\n");
+    }
+}
+
 /* What is a sanitizer's own memory is no part of a bound. */
 static int begin(void **state)
 {
@@ -125,10 +138,13 @@ static int begin(void **state)
     burners = besiegers_make();
     service_make_dir(&service);
     place_under_unit(&service, owner);
+    make_slices();
     memory_group_enter();
+    slices_enter_service();
     service_spawn(&service, (const char *const[]){ "--set", "socket-mode=0666", "--set",
                                                    "role-post=*", "--set", "role-register=41004",
                                                    "--plugin", TEST_PROBE, NULL });
+    slices_leave();
     memory_group_leave();
     service_wait_ready(&service);
     make_field();
@@ -155,6 +171,7 @@ static int end(void **state)
     if (honest && honest->pid > 0)
         user_kill(honest->pid);
     service_end(&service);
+    slices_end();
     memory_group_end();
     return 0;
 }
@@ -362,7 +379,7 @@ static void begin_work_burner(struct besieger *burner, const struct outcome_of_r
 {
     double as_long = (double)besieged->wall_ns / (double)burnt->wall_ns;
     const struct usage *with = &besieged->usage[who], *beside = &burnt->usage[who];
-    struct besieger like = { .assault = { .name = usage_names[who] } };
+    struct besieger like = { .assault = { .name = usage_names[who], .is_service = true } };
 
     like.cpu_ns = (with->ran_ns - (int64_t)((double)beside->ran_ns * as_long)) / parts;
     if (like.cpu_ns < 0)
@@ -611,6 +628,8 @@ int main(int argc, char **argv)
             strict = true;
         else if (strcmp(argv[i], "--work") == 0)
             with_work = true;
+        else if (strcmp(argv[i], "--groups") == 0 && i + 1 < argc)
+            weight = (unsigned)atoi(argv[++i]);
         else if (strcmp(argv[i], "--control") == 0)
             control = true;
         else

@@ -29,6 +29,7 @@ struct assault {
     void (*act)(struct besieger *); /* ... or one life without such a port */
     bool holds;                     /* takes all there is, and keeps it if it is told to */
     bool asks;                      /* one request for each thing that it takes */
+    bool is_service;                /* none: what the service has computed, burnt in its place */
 };
 
 struct besieger {
