@@ -11,7 +11,8 @@
  * observed_layout.V1  A worker's part has one writer, the worker whose id it is: a reader takes no
  *     lock and stalls nobody.
  * observed_layout.V2  Counters of types only grow as long as the file lives, over restarts of the
- *     executor; a file is odeond's for its life.
+ *     executor; a file is odeond's for its life. How many actors live is no such counter: an
+ *     executor begins at 0 and counts those that it finds.
  * observed_layout.V3  A window is read whole or not at all: `turns` is odd while it is written, and
  *     has changed when it has been written meanwhile.
  * observed_layout.V4  `magic` is stored last when the file is made, and a type's name before its
@@ -32,7 +33,7 @@
 #include "log_linear.h"
 
 #define OBSERVED_MAGIC   UINT64_C(0x6f64656f6e6f6273) /* "odeonobs" */
-#define OBSERVED_VERSION 3
+#define OBSERVED_VERSION 4
 
 /* Times have eight cells to a power of two, from 32 ns to 18 minutes; longer ones share the last
  * cell. */
@@ -160,16 +161,20 @@ struct observed_worker {
     _Atomic uint64_t present;                       /* index of the present one */
     alignas(4096) struct observed_type types[ODEON_ACTOR_TYPES_MAX];
     alignas(4096) struct observed_trace trace;
+    /* Of each type, the actors that it has spawned less those that it has ended: may be below 0;
+     * the sum over all workers is how many live. */
+    alignas(4096) _Atomic int64_t live[ODEON_ACTOR_TYPES_MAX];
 };
 
 struct observed_name {
     char type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
+    _Atomic uint64_t state_size; /* bytes of each of its actors */
 };
 
 struct observed_header {
     _Atomic uint64_t magic;
     uint32_t version, header_size, worker_size, type_size, workers_offset, types_offset, n_workers;
-    uint32_t trace_offset;
+    uint32_t trace_offset, live_offset;
     uint32_t types_max;
     _Atomic uint32_t n_types; /* 1 more than the largest number of a type */
     struct observed_name names[ODEON_ACTOR_TYPES_MAX];
@@ -191,6 +196,7 @@ static inline void observed_header_fill(struct observed_header *header, uint32_t
     header->workers_offset = OBSERVED_WORKERS_OFFSET;
     header->types_offset = offsetof(struct observed_worker, types);
     header->trace_offset = offsetof(struct observed_worker, trace);
+    header->live_offset = offsetof(struct observed_worker, live);
     header->n_workers = n_workers;
     header->types_max = ODEON_ACTOR_TYPES_MAX;
 }

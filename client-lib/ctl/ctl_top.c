@@ -64,15 +64,15 @@ static void top_add_type(struct listing *listing, const struct odeon_type_figure
                               figure_time(t->wait_p50_ns), figure_time(t->wait_p99_ns),
                               figure_rate(sends) };
 
-    listing_add(
-        listing,
-        (struct cell[]){ CELL_TEXT(t->type), CELL_TEXT(t->plugin), CELL_REAL(rate, texts[0].text),
-                         CELL_REAL(share, texts[1].text), CELL_SHOWN(t->run_p50_ns, texts[2].text),
-                         CELL_SHOWN(t->run_p99_ns, texts[3].text),
-                         CELL_SHOWN(t->wait_p50_ns, texts[4].text),
-                         CELL_SHOWN(t->wait_p99_ns, texts[5].text), CELL_REAL(sends, texts[6].text),
-                         CELL_NUMBER(t->messages), CELL_NUMBER(t->timed), CELL_NUMBER(t->samples),
-                         CELL_NUMBER(t->failed) });
+    listing_add(listing,
+                (struct cell[]){
+                    CELL_TEXT(t->type), CELL_TEXT(t->plugin), CELL_REAL(rate, texts[0].text),
+                    CELL_REAL(share, texts[1].text), CELL_SHOWN(t->run_p50_ns, texts[2].text),
+                    CELL_SHOWN(t->run_p99_ns, texts[3].text),
+                    CELL_SHOWN(t->wait_p50_ns, texts[4].text),
+                    CELL_SHOWN(t->wait_p99_ns, texts[5].text), CELL_REAL(sends, texts[6].text),
+                    CELL_NUMBER(t->messages), CELL_NUMBER(t->timed), CELL_NUMBER(t->samples),
+                    CELL_NUMBER(t->failed), CELL_NUMBER(t->actors), CELL_NUMBER(t->state_bytes) });
 }
 
 static int top_print_types(struct top *top)
@@ -91,6 +91,8 @@ static int top_print_types(struct top *top)
         { "TIMED", "timed", true },
         { "SAMPLES", "samples", true },
         { "FAILED", "failed", true },
+        { "ACTORS", "actors", true },
+        { "STATE BYTES", "state_bytes", true },
     };
     struct listing listing;
     struct odeon_list *list = NULL;
@@ -102,9 +104,9 @@ static int top_print_types(struct top *top)
     rows = list->rows;
     if (list->n)
         qsort_r(rows, list->n, sizeof(*rows), top_compare_types, top);
-    listing_begin(&listing, top->ctl, top_views[TOP_TYPES], columns, 13);
+    listing_begin(&listing, top->ctl, top_views[TOP_TYPES], columns, 15);
     for (size_t i = 0; i < list->n && i < top->ctl->limit; i++)
-        if (rows[i].messages || rows[i].waited || rows[i].failed)
+        if (rows[i].messages || rows[i].waited || rows[i].failed || rows[i].state_bytes)
             top_add_type(&listing, &rows[i], top->passed);
     r = listing_end(&listing, false, 0);
     odeon_list_free(list);

@@ -5,13 +5,13 @@
 #include <string.h>
 
 enum {
-    EXPOSE_TYPES_EACH = 2 * (OBSERVED_TOPS + 3) + 3, /* series of one type */
+    EXPOSE_TYPES_EACH = 2 * (OBSERVED_TOPS + 3) + 5, /* series of one type */
     EXPOSE_TYPES_LEFT = 120,                         /* series that come behind them */
 };
 
 struct expose_type {
     const char *type, *plugin;
-    uint64_t messages, sends, failed, run_ns, wait_ns;
+    uint64_t messages, sends, failed, actors, state_bytes, run_ns, wait_ns;
     uint64_t run[OBSERVED_TOPS + 1], wait[OBSERVED_TOPS + 1];
 };
 
@@ -26,6 +26,8 @@ static void expose_types_add(struct expose_type *to, const struct odeon_type_fig
     to->messages += row->messages;
     to->sends += row->sends;
     to->failed += row->failed;
+    to->actors += row->actors;
+    to->state_bytes += row->state_bytes;
     to->run_ns += row->run_ns;
     to->wait_ns += row->wait_ns;
     for (unsigned i = 0; i <= OBSERVED_TOPS; i++) {
@@ -92,6 +94,21 @@ static void expose_types_counts(const struct expose_type *types, size_t n, struc
             2, (double)types[i].failed);
 }
 
+static void expose_types_now(const struct expose_type *types, size_t n, struct metrics *m)
+{
+    metrics_family(m, "odeon_type_actors", METRICS_GAUGE, "", "actors of the type that are alive");
+    for (size_t i = 0; i < n; i++)
+        metrics_value(
+            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
+            2, (double)types[i].actors);
+    metrics_family(m, "odeon_type_state_bytes", METRICS_GAUGE, "bytes",
+                   "what the states of all actors of the type take");
+    for (size_t i = 0; i < n; i++)
+        metrics_value(
+            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
+            2, (double)types[i].state_bytes);
+}
+
 static void expose_types_times(const struct expose_type *types, size_t n, struct metrics *m)
 {
     metrics_family(m, "odeon_type_run_seconds", METRICS_HISTOGRAM, "seconds",
@@ -123,6 +140,7 @@ void expose_types(struct observed *observed, struct metrics *m)
     if (types) {
         n = expose_types_gather(observed, list, types, most, &summed);
         expose_types_counts(types, n, m);
+        expose_types_now(types, n, m);
         expose_types_times(types, n, m);
         if (summed)
             metrics_leave_out(m, (summed - 1) * EXPOSE_TYPES_EACH);

@@ -188,12 +188,14 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
     for (uint32_t id = 1; rows && id < observer->now.n_types; id++) {
         const struct observe_type *now = &observer->now.types[id];
 
-        if (now->messages == 0 && now->waited == 0 && now->failed == 0)
+        if (now->messages == 0 && now->waited == 0 && now->failed == 0 && now->live == 0)
             continue;
         rows[list->n] = (struct odeon_type_figures){
             .id = id,
             .type = arena_string(list, observer->now.names[id].type),
             .plugin = arena_string(list, observer->now.names[id].plugin),
+            .actors = now->live,
+            .state_bytes = now->live * observer->now.names[id].state_size,
         };
         observe_fill_type(&rows[list->n++], now,
                           total || id >= observer->before.n_types ? NULL

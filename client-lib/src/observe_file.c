@@ -37,6 +37,7 @@ static int observe_file_check(struct observe_file *file)
              header->types_max != ODEON_ACTOR_TYPES_MAX ||
              header->types_offset != offsetof(struct observed_worker, types) ||
              header->trace_offset != offsetof(struct observed_worker, trace) ||
+             header->live_offset != offsetof(struct observed_worker, live) ||
              header->workers_offset < sizeof(*header) ||
              header->workers_offset + (uint64_t)header->worker_size * header->n_workers >
                  (uint64_t)st.st_size)
@@ -51,6 +52,7 @@ static int observe_file_check(struct observe_file *file)
     file->types_offset = header->types_offset;
     file->types_max = header->types_max;
     file->trace_offset = header->trace_offset;
+    file->live_offset = header->live_offset;
     free(header);
     return r;
 }
@@ -157,6 +159,17 @@ static void observe_file_look_types(struct observe_file *look, uint64_t at)
     }
 }
 
+static void observe_file_look_live(struct observe_file *look, uint64_t at)
+{
+    uint64_t live[ODEON_ACTOR_TYPES_MAX];
+
+    if (observe_file_next(look, at) >= at + sizeof(live) ||
+        !observe_file_read(look, live, sizeof(live), at))
+        return;
+    for (uint32_t id = 0; id < look->n_types; id++)
+        look->types[id].live += live[id];
+}
+
 static void observe_file_look_workers(struct observe_file *look)
 {
     uint64_t first = look->workers_offset,
@@ -167,8 +180,14 @@ static void observe_file_look_workers(struct observe_file *look)
 
         observe_file_look_windows(look, worker);
         observe_file_look_types(look, worker + look->types_offset);
+        observe_file_look_live(look, worker + look->live_offset);
         at = worker + look->worker_size;
     }
+    /* workers are read one behind the other: who was spawned by one that has been read, and ended
+     * by the next, is in the sum the wrong way round */
+    for (uint32_t id = 0; id < look->n_types; id++)
+        if ((int64_t)look->types[id].live < 0)
+            look->types[id].live = 0;
 }
 
 /* observed_layout.V4 */

@@ -19,9 +19,11 @@
 struct observe_type {
     uint64_t messages, run_ns, sends, waited, wait_ns, timed, samples, sampled, failed;
     uint64_t run[OBSERVED_CELLS], wait[OBSERVED_CELLS];
+    uint64_t live; /* actors; while it is added up it may be below 0, round the end */
 };
 struct observe_name {
     char type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
+    uint64_t state_size;
 };
 /* Of one worker: what its last two windows say, if they are of late. */
 struct observe_window {
@@ -33,7 +35,8 @@ struct observe_window {
 struct observe_file {
     int fd;
     uint64_t size;
-    uint32_t n_workers, worker_size, workers_offset, types_offset, types_max, trace_offset;
+    uint32_t n_workers, worker_size, workers_offset, types_offset, types_max, trace_offset,
+        live_offset;
     /* of the last look */
     uint64_t looked_ns;
     uint32_t n_types;

@@ -3,6 +3,7 @@
  * whom, how long messages run and wait, held against what this program has posted; who may look. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -111,6 +112,34 @@ static bool flow_is_there(struct odeon_observer *observer, const char *from, con
     }
     odeon_list_free(list);
     return is;
+}
+
+/* What odeonctl type list says of their states, before they have run anything, beside actors that
+ * are there again behind a crash of the executor. */
+static bool states_are_told(struct odeon_observer *observer, uint64_t actors)
+{
+    struct odeon_type_figures ledger = figures_of(observer, "probe_ledger");
+    char output[16384], says[80];
+
+    snprintf(says, sizeof(says), "\"state_bytes\":%" PRIu64 ",", ledger.state_bytes);
+    return ledger.actors == actors && ledger.state_bytes > actors &&
+           ctl(&service, output, sizeof(output), "type list --json") == 0 &&
+           strstr(output, says) != NULL;
+}
+
+static void test_states_are_told(void **state)
+{
+    struct odeon_observer *observer = NULL;
+
+    (void)state;
+    begin((const char *const[]){ "--set", "restart-delay-max-ms=1", NULL });
+    assert_int_equal(odeon_observe_open(root, &observer), 0);
+    assert_true(states_are_told(observer, LEDGERS));
+    service_kill_executor(&service);
+    assert_true(wait_until(states_are_told(observer, LEDGERS)));
+    assert_int_equal(odeon_actor_stop(root, ledgers[0], ODEON_DELETE), 0);
+    assert_true(wait_until(states_are_told(observer, LEDGERS - 1)));
+    odeon_observe_close(observer);
 }
 
 static void test_the_hot_actor_is_named(void **state)
@@ -352,6 +381,7 @@ static void test_the_role_is_needed_and_nobody_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_states_are_told, end),
         cmocka_unit_test_teardown(test_the_hot_actor_is_named, end),
         cmocka_unit_test_teardown(test_waiting_is_told, end),
         cmocka_unit_test_teardown(test_times_are_told, end),

@@ -456,8 +456,8 @@ static void test_what_cannot_be_run_is_told(void **state)
     assert_non_null(strstr(output, ": probe_work was not run: not-accepted"));
     assert_non_null(strstr(output, "-> probe_relay "));
     assert_int_equal(ctl(&service, output, sizeof(output), "top types --total --json"), 0);
-    assert_int_equal(count_of(output, "\"failed\":1}"), 1);
-    assert_int_equal(count_of(output, "\"failed\":0}") + 1, count_of(output, "\"failed\":"));
+    assert_int_equal(count_of(output, "\"failed\":1,"), 1);
+    assert_int_equal(count_of(output, "\"failed\":0,") + 1, count_of(output, "\"failed\":"));
 }
 
 /* Two clients post to one actor, and one of them by two ports. */

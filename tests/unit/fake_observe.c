@@ -30,7 +30,7 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
     struct odeon_type_figures *rows;
 
     (void)observer;
-    *ret = fake_list(3, sizeof(*rows));
+    *ret = fake_list(4, sizeof(*rows));
     rows = (*ret)->rows;
     rows[0] = (struct odeon_type_figures){ .type = "counter",
                                            .plugin = "counter",
@@ -42,7 +42,10 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
     rows[1] = (struct odeon_type_figures){
         .type = "slow", .plugin = "p", .messages = 4, .run_ns = 400000000, .timed = 4, .failed = 3
     };
-    rows[2] = (struct odeon_type_figures){ .type = "quiet", .plugin = "p" };
+    rows[2] = (struct odeon_type_figures){ .type = "quiet", .plugin = "p", .actors = 7 };
+    rows[3] = (struct odeon_type_figures){
+        .type = "heavy", .plugin = "p", .actors = 2, .state_bytes = 4096
+    };
     return 0;
 }
 

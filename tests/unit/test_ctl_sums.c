@@ -33,8 +33,11 @@ static void test_top(void **state)
     assert_int_equal(run("top|types|--watch|0.1|--count|2|--sort|messages|--json"), CTL_DONE);
     assert_true(strstr(out, "counter") < strstr(out, "\"slow\""));
     assert_int_equal(count_of(out, "\n"), 2); /* a look is a line */
+    check_has(out, "\"type\":\"heavy\"");     /* it runs nothing, and has its states */
+    check_has(out, "\"failed\":0,\"actors\":2,\"state_bytes\":4096}");
+    assert_null(strstr(out, "quiet"));
     assert_non_null(strstr(out, "\"wait_p99_ns\":2500000"));
-    check_has(out, "\"timed\":4,\"samples\":0,\"failed\":3}");
+    check_has(out, "\"timed\":4,\"samples\":0,\"failed\":3,\"actors\":0,\"state_bytes\":0}");
     assert_int_equal(run("top|flows|-n|3|--watch|0.1|--batch|--json"), CTL_DONE);
     assert_int_equal(count_of(out, "\n"), 3);
     assert_int_equal(run("top|users"), CTL_USAGE);

@@ -234,6 +234,33 @@ static void test_what_cannot_be_run_is_counted(void **state)
     close_engine(&held.f);
 }
 
+static uint64_t n_live(const struct engine_fixture *f, uint32_t type)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < f->engine->segment.n_ids; i++)
+        sum += (uint64_t)load_relaxed(&f->engine->workers[i]->observer.block->live[type]);
+    return sum;
+}
+
+/* An engine that takes up the segment of another finds its counts in the file, and begins anew. */
+static void test_who_lives_is_told(void **state)
+{
+    struct engine_fixture f;
+    struct engine_recovery report;
+    uint32_t type;
+    (void)state;
+    open_engine(&f, 2, 1);
+    type = engine_fixture_type(&f, "plain", 40, NULL, NULL, NULL, 0);
+    for (int i = 0; i < 3; i++)
+        (void)engine_fixture_spawn(&f, type, NULL, 0);
+    assert_int_equal(n_live(&f, type), 3);
+    assert_int_equal(load_relaxed(&f.config.observed->names[type].state_size), 40);
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    assert_int_equal(n_live(&f, type), 3);
+    close_engine(&f);
+}
+
 /* Whose lock is taken is not waited for; where nothing is marked the age is not known. */
 static void test_the_oldest_that_waits_is_told(void **state)
 {
@@ -360,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_where_messages_are_few_each_is_a_sample),
         cmocka_unit_test(test_a_mark_where_no_record_begins_is_forgotten),
         cmocka_unit_test(test_what_cannot_be_run_is_counted),
+        cmocka_unit_test(test_who_lives_is_told),
         cmocka_unit_test(test_the_oldest_that_waits_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,8 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
                                          .plugin = "p",
                                          .messages = 10,
                                          .failed = 3,
+                                         .actors = 2,
+                                         .state_bytes = 96,
                                          .run_ns = 1000000000 };
     }
     *ret = list;
@@ -374,6 +376,9 @@ static void test_types(void **state)
     expect_line(text, "odeon_types_readable 1");
     expect_line(text, "odeon_type_messages_total{type=\"type_0\",plugin=\"p\"} 10");
     expect_line(text, "odeon_type_failed_total{type=\"type_0\",plugin=\"p\"} 3");
+    expect_line(text, "odeon_type_actors{type=\"type_0\",plugin=\"p\"} 2");
+    expect_line(text, "# TYPE odeon_type_state_bytes gauge");
+    expect_line(text, "odeon_type_state_bytes{type=\"type_0\",plugin=\"p\"} 96");
     expect_line(text, "# UNIT odeon_type_run_seconds seconds");
     expect_line(text, "odeon_type_run_seconds_bucket{type=\"type_0\",le=\"2.56e-07\"} 0");
     expect_line(text, "odeon_type_run_seconds_bucket{type=\"type_0\",le=\"1.024e-06\"} 4");
@@ -397,6 +402,7 @@ static void test_more_types_than_there_is_room_for(void **state)
     assert_true(count_series(text) <= EXPOSE_SERIES);
     assert_true(sum_of(text, "odeon_type_messages_total{") == 10230);
     assert_true(sum_of(text, "odeon_type_run_seconds_count{") == 10230);
+    assert_true(sum_of(text, "odeon_type_state_bytes{") == 1023 * 96);
     expect_line(text, "odeon_type_messages_total{type=\"type_0\",plugin=\"p\"} 10");
     assert_non_null(strstr(text, "odeon_type_messages_total{type=\"other\",plugin=\"\"} "));
     assert_null(strstr(text, "{type=\"other\",plugin=\"p\"}"));

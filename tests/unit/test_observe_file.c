@@ -95,6 +95,25 @@ static void test_sums_are_over_all_workers(void **state)
     close_file(&file);
 }
 
+/* Who is spawned by one worker and ended by another is alive in neither's count alone. */
+static void test_who_lives_is_a_sum(void **state)
+{
+    struct observe_file file = open_file(), look;
+
+    (void)state;
+    header->names[2].state_size = 48;
+    worker(0)->live[1] = 5;
+    worker(LAST)->live[1] = -2;
+    worker(3)->live[2] = -1;
+    assert_int_equal(observe_file_look(&file, &look), 0);
+    assert_int_equal(look.types[1].live, 3);
+    assert_int_equal(look.types[2].live, 0); /* its spawning is not there yet */
+    assert_int_equal(look.names[1].state_size, 0);
+    assert_int_equal(look.names[2].state_size, 48);
+    observe_file_forget(&look);
+    close_file(&file);
+}
+
 static void test_windows_of_late_are_read_whole_or_not_at_all(void **state)
 {
     struct observe_file file = open_file(), look;
@@ -141,7 +160,7 @@ static void test_spoilt_files_are_refused_or_read(void **state)
     expect_refused("is no file of what actors do");
     memcpy(header, &good, sizeof(good));
     header->version = OBSERVED_VERSION + 1;
-    expect_refused("version 3 is its own");
+    expect_refused("version 4 is its own");
     memcpy(header, &good, sizeof(good));
     header->n_workers = WORKERS + 1; /* more than the file has */
     expect_refused("sizes that this library does not know");
@@ -228,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums_are_over_all_workers, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_lives_is_a_sum, begin, end),
         cmocka_unit_test_setup_teardown(test_windows_of_late_are_read_whole_or_not_at_all, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_spoilt_files_are_refused_or_read, begin, end),

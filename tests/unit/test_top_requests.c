@@ -105,7 +105,7 @@ static void test_only_what_is_shown_is_asked_for(void **state)
         look_free(look);
     }
     look = look_at(source, VIEW_TYPES, true);
-    assert_int_equal(look->table->n, 2);
+    assert_int_equal(look->table->n, 3);
     look_free(look);
     look = look_at(source, VIEW_WORKERS, true);
     assert_int_equal(look->table->n, FAKE_WORKERS);

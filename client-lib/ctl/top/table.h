@@ -34,7 +34,7 @@ struct table_cell {
     char *text;    /* of TABLE_TEXT; NULL: there is none */
 };
 
-enum { TABLE_COLUMNS_MAX = 12 };
+enum { TABLE_COLUMNS_MAX = 14 };
 struct table_row {
     char *key;
     char *scope[2]; /* what it belongs to, where another view has led here; NULL: nothing */

@@ -5,10 +5,11 @@
 #include <string.h>
 
 static const struct table_column view_types[] = {
-    { "TYPE", TABLE_TEXT, 0 },      { "MSGS/S", TABLE_RATE, 2 },  { "RUNS", TABLE_SHARE, 1 },
-    { "RUN P50", TABLE_TIME, 6 },   { "RUN P99", TABLE_TIME, 5 }, { "WAIT P50", TABLE_TIME, 7 },
-    { "WAIT P99", TABLE_TIME, 3 },  { "WAITING", TABLE_RATE, 4 }, { "SENDS/S", TABLE_RATE, 8 },
-    { "MESSAGES", TABLE_COUNT, 9 }, { "PLUGIN", TABLE_TEXT, 11 }, { "FAILED", TABLE_COUNT, 10 },
+    { "TYPE", TABLE_TEXT, 0 },      { "MSGS/S", TABLE_RATE, 2 },   { "RUNS", TABLE_SHARE, 1 },
+    { "RUN P50", TABLE_TIME, 6 },   { "RUN P99", TABLE_TIME, 5 },  { "WAIT P50", TABLE_TIME, 7 },
+    { "WAIT P99", TABLE_TIME, 3 },  { "WAITING", TABLE_RATE, 4 },  { "SENDS/S", TABLE_RATE, 8 },
+    { "MESSAGES", TABLE_COUNT, 9 }, { "PLUGIN", TABLE_TEXT, 13 },  { "FAILED", TABLE_COUNT, 11 },
+    { "ACTORS", TABLE_COUNT, 12 },  { "STATES", TABLE_BYTES, 10 },
 };
 static const struct table_column view_actors[] = {
     { "REF", TABLE_TEXT, 0 },    { "TYPE", TABLE_TEXT, 2 },    { "RUNS", TABLE_SHARE, 1 },

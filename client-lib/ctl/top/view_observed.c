@@ -22,7 +22,7 @@ bool view_add_types(struct table *table, const struct odeon_list *types, double 
     for (size_t i = 0; i < types->n; i++, t++) {
         struct table_row *row;
 
-        if (!t->messages && !t->waited && !t->failed)
+        if (!t->messages && !t->waited && !t->failed && !t->state_bytes)
             continue;
         row = table_add(table, t->type);
         if (!row)
@@ -44,6 +44,8 @@ bool view_add_types(struct table *table, const struct odeon_list *types, double 
         row->cell[9].number = (double)t->messages;
         row->cell[10].text = table_copy(t->plugin);
         row->cell[11].number = (double)t->failed;
+        row->cell[12].number = (double)t->actors;
+        row->cell[13].number = (double)t->state_bytes;
     }
     return true;
 }

@@ -48,8 +48,12 @@ struct odeon_type_figures {
     uint64_t failed;   /* messages for its actors that could not be run, counted one by one */
     uint64_t run_p50_ns, run_p99_ns, run_most_ns;
     uint64_t wait_p50_ns, wait_p99_ns, wait_most_ns;
+    /* of now, whatever the time is that the others are of: actors that are alive, and what their
+     * states take together */
+    uint64_t actors, state_bytes;
 };
-/* All types that have run anything. `total`: since odeond's start, else since the look before. */
+/* All types that have run anything, or have actors. `total`: since odeond's start, else since the
+ * look before. */
 ODEON_API int odeon_observe_types(struct odeon_observer *observer, int total,
                                   struct odeon_list **ret); /* struct odeon_type_figures */
 

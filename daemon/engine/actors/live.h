@@ -2,7 +2,7 @@
 /* How many actors of a type, and in a queue, are alive.
  *
  * Threads: each worker counts for itself what it spawns and ends, and its count may be below 0; the
- * sum over all is a snapshot, for anybody.
+ * sum over all is a snapshot, for anybody. What it has of types it tells those who observe as well.
  */
 #pragma once
 
@@ -11,7 +11,9 @@
 /* `n` more actors of the type. */
 static inline void live_add(struct worker *w, uint32_t type, int n)
 {
-    store_relaxed(&w->actors.type_live[type], load_relaxed(&w->actors.type_live[type]) + n);
+    int64_t live = load_relaxed(&w->actors.type_live[type]) + n;
+    store_relaxed(&w->actors.type_live[type], live);
+    store_relaxed(&w->actors.type_told[type], live);
 }
 
 /* The same of a mailbox. */

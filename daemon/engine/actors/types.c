@@ -217,7 +217,7 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     phases_publish(e, type, true); /* before the first one, which is looked at first */
     if (info->restart == RESTART_STOP && !e->started)
         types_end_left_over(e, id);
-    observe_name_type(e, id, info->name, info->plugin);
+    observe_name_type(e, id, info);
     store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */
     store_release(&e->types.spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;

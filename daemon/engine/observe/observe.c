@@ -23,6 +23,17 @@ static struct observed_worker *observe_block(const struct engine *e, uint32_t id
                                       (uint64_t)id * e->observation.file->worker_size);
 }
 
+/* Until it spawns or ends an actor, a worker has nothing there: a hole is put back, for writing
+ * zeros would fill it, of a thousand ids that never run. Where there can be no holes zeros are as
+ * good. */
+static void observe_tell_live(struct worker *w)
+{
+    _Atomic int64_t *live = w->observer.block->live;
+    if (madvise((void *)live, sizeof(w->observer.block->live), MADV_REMOVE) < 0)
+        memset((void *)live, 0, sizeof(w->observer.block->live));
+    w->actors.type_told = live;
+}
+
 int observe_open(struct engine *e)
 {
     e->observation.file = ODEON_STATISTICS ? e->config.observed : NULL;
@@ -40,6 +51,7 @@ int observe_open(struct engine *e)
         observer->block = observe_block(e, id);
         observer->tail.plan = 0;
         observer->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        observe_tell_live(e->workers[id]);
     }
     return 0;
 }
@@ -51,13 +63,14 @@ void observe_close(struct engine *e)
 }
 
 /* observed_layout.V4 */
-void observe_name_type(struct engine *e, uint32_t id, const char *name, const char *plugin)
+void observe_name_type(struct engine *e, uint32_t id, const struct engine_actor_type_info *info)
 {
     struct observed_header *file = e->observation.file;
     if (!file || id >= file->types_max)
         return;
-    snprintf(file->names[id].type, sizeof(file->names[id].type), "%s", name);
-    snprintf(file->names[id].plugin, sizeof(file->names[id].plugin), "%s", plugin);
+    snprintf(file->names[id].type, sizeof(file->names[id].type), "%s", info->name);
+    snprintf(file->names[id].plugin, sizeof(file->names[id].plugin), "%s", info->plugin);
+    store_relaxed(&file->names[id].state_size, info->state_size);
     if (load_relaxed(&file->n_types) <= id)
         store_release(&file->n_types, id + 1);
 }

@@ -38,8 +38,9 @@ enum {
 /* The file is the executor's, mapped; NULL: nothing is observed. 0 or -ENOMEM. */
 int observe_open(struct engine *engine);
 void observe_close(struct engine *engine);
-/* Control thread: what a type is called from now on. */
-void observe_name_type(struct engine *engine, uint32_t id, const char *name, const char *plugin);
+/* Control thread: what a type is called from now on, and how large its actors' states are. */
+void observe_name_type(struct engine *engine, uint32_t id,
+                       const struct engine_actor_type_info *info);
 
 static inline bool observe_is_on(const struct worker *w)
 {

@@ -104,4 +104,5 @@ struct actor_store {
     void **kept;
     struct state_pool states;
     _Atomic int64_t *type_live; /* by actor type id (live.h); read by anybody */
+    _Atomic int64_t *type_told; /* the same in the file of what actors do; else that one itself */
 };
