@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "daemon/engine/base/inject.h"
+#include "daemon/engine/observe/observe.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/stuck/hold.h"
 #include "tests/unit/engine_client.h"
@@ -24,6 +25,8 @@ extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
 
 enum { N_ACTORS = 4, STUCK = 1, N_MESSAGES = 400, HOLD_NS = 500000000 };
 /* those further away get what others send them */
+enum { IDS = 8, PORT = 5, LEFT_NS = 20000000 };
+#define ID UINT64_C(0x1122334455667788)
 enum { RELAY = 0, SECOND = 2, FAR = N_ACTORS, FAR_OF_STUCK, FARTHER_OF_STUCK, N_ROWS };
 
 /* Shared with children that are killed. */
@@ -36,6 +39,7 @@ struct seen {
     /* relay and stuck one: how often before it stays, and so often behind that; sent so far */
     _Atomic uint32_t sends_far, far[N_ROWS];
     _Atomic uint32_t second_inside, second_at, second_hold;
+    _Atomic uint64_t traced[N_ROWS]; /* so many of them in the trace ID */
 };
 static struct seen *seen;
 static uint16_t message_number;
@@ -68,6 +72,8 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
     const struct number *in = message;
     (void)self;
     uint64_t last = load_relaxed(&seen->last[in->actor]);
+    if (ctx->trace == ID)
+        atomic_fetch_add(&seen->traced[in->actor], 1);
     if (load_relaxed(&seen->sends_far))
         send_all_far(ctx, in->actor);
     if (in->actor == SECOND && in->number == load_relaxed(&seen->second_at)) {
@@ -133,11 +139,10 @@ static void register_types(struct engine_fixture *f)
 }
 
 /* All actors in one queue. */
-static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement,
-                  bool kept)
+static void begin_as(struct engine_fixture *f, struct engine_config config,
+                     enum engine_placement placement, bool kept)
 {
     memset((void *)seen, 0, sizeof(*seen));
-    struct engine_config config = engine_fixture_config(workers, 1);
     config.is_handler = is_handler;
     config.durable_bytes = 64;
     engine_fixture_open(f, config);
@@ -153,6 +158,12 @@ static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placem
             assert_int_equal(engine_actor_get(f->engine, refs[i], &view), 0);
         } while (placement == PLACE_SPREAD && view.queue != 0);
     }
+}
+
+static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement,
+                  bool kept)
+{
+    begin_as(f, engine_fixture_config(workers, 1), placement, kept);
 }
 
 static void post(struct engine_fixture *f, uint32_t actor, uint32_t number)
@@ -261,6 +272,131 @@ static void test_the_rest_goes_on(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
     engine_stop(f.engine);
     engine_fixture_close(&f);
+}
+
+/* ---- in a trace ---- */
+
+static void post_traced(struct client *client, uint32_t actor, uint32_t number)
+{
+    const struct number message = { actor, number };
+    uint64_t words[2] = { ID };
+    memcpy(&words[1], &message, sizeof(message));
+    client_post_as(client,
+                   (struct envelope){ .to = refs[actor],
+                                      .type = message_number,
+                                      .length = sizeof(words),
+                                      .prefix = PREFIX_TRACE },
+                   words);
+}
+
+/* What is done there is told in a file. */
+static void begin_observed(struct engine_fixture *f, uint64_t limit_bytes)
+{
+    struct engine_config config = engine_fixture_config(2, 1);
+    struct observed_header *file = mmap(NULL, OBSERVED_FILE_SIZE(IDS), PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(file, MAP_FAILED);
+    observed_header_fill(file, IDS);
+    config.observed = file;
+    config.limit_bytes = limit_bytes;
+    begin_as(f, config, PLACE_SPREAD, false);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 1);
+}
+
+static void end_observed(struct engine_fixture *f)
+{
+    struct observed_header *file = f->config.observed;
+    engine_stop(f->engine);
+    engine_fixture_close(f);
+    munmap(file, OBSERVED_FILE_SIZE(IDS));
+}
+
+/* Records of all workers of what this one was sent in the trace, 0: in none: those with this
+ * reason, and the longest time of them. */
+static unsigned records(const struct engine_fixture *f, uint32_t actor, uint64_t trace_id,
+                        uint64_t reason, uint64_t *ret_longest_ns)
+{
+    unsigned n = 0;
+    *ret_longest_ns = 0;
+    for (uint32_t id = 0; id < f->engine->segment.n_ids; id++) {
+        const struct observed_trace *trace = &f->engine->workers[id]->observer.block->trace;
+        for (uint64_t i = 1; i <= load_acquire(&trace->n); i++) {
+            const struct observed_record *record = &trace->record[i % OBSERVED_RECORDS];
+            if (load_relaxed(&record->id) != trace_id || load_relaxed(&record->to) != refs[actor] ||
+                observed_weight_reason(load_relaxed(&record->weight)) != reason)
+                continue;
+            n++;
+            if (load_relaxed(&record->run_ns) > *ret_longest_ns)
+                *ret_longest_ns = load_relaxed(&record->run_ns);
+        }
+    }
+    return n;
+}
+
+/* Of each message there is one record, where it has been run: none of the one that hangs as long as
+ * it does, none of what is passed on, and one of that with which the actor comes back. */
+static void test_in_a_trace(void **state)
+{
+    struct engine_fixture f;
+    struct client client;
+    uint64_t longest, passed;
+    uint32_t number = 4;
+    (void)state;
+    begin_observed(&f, 64 << 20);
+    client_open(&f, &client, PORT, 1);
+    for (uint32_t i = 1; i <= 2; i++) {
+        post_traced(&client, STUCK, i);
+        post_traced(&client, SECOND, i);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    set_aside(&f);
+    UNTIL(records(&f, SECOND, ID, REASON_NONE, &longest) == 2);
+    assert_int_equal(load_relaxed(&seen->traced[SECOND]), 2);
+    post_traced(&client, STUCK, 3);
+    UNTIL(engine_fixture_stat(&f, STAT_passed_aside) == 2);
+    post(&f, STUCK, 4);
+    UNTIL(engine_fixture_stat(&f, STAT_passed_aside) == 3);
+    assert_int_equal(records(&f, STUCK, ID, REASON_NONE, &longest), 0);
+    usleep(LEFT_NS / 1000);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 4);
+    UNTIL(records(&f, STUCK, ID, REASON_NONE, &longest) == 3);
+    assert_true(longest >= LEFT_NS);
+    assert_int_equal(load_relaxed(&seen->traced[STUCK]), 3); /* the last one was in none */
+    do {
+        passed = engine_fixture_stat(&f, STAT_passed_aside);
+        post_traced(&client, STUCK, ++number);
+        UNTIL(records(&f, STUCK, ID, REASON_NONE, &longest) == number - 1);
+    } while (engine_fixture_stat(&f, STAT_passed_aside) != passed);
+    post(&f, STUCK, ++number);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == number);
+    assert_int_equal(load_relaxed(&seen->traced[STUCK]), number - 2);
+    assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+    end_observed(&f);
+    client_free(&client);
+}
+
+/* What waits for it is at its limit: the next ones are of those that could not be run. */
+static void test_what_it_has_no_room_for_is_told(void **state)
+{
+    struct engine_fixture f;
+    uint64_t longest, letters;
+    uint32_t number = 1;
+    (void)state;
+    begin_observed(&f, 4096);
+    post(&f, STUCK, number);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    set_aside(&f);
+    UNTIL((post(&f, STUCK, ++number), engine_fixture_stat(&f, STAT_dead_letters) > 0));
+    UNTIL((letters = engine_fixture_stat(&f, STAT_dead_letters),
+           engine_fixture_stat(&f, STAT_passed_aside) + letters == number - 1));
+    assert_int_equal(records(&f, STUCK, 0, REASON_QUEUE_FULL, &longest), letters);
+    store_release(&seen->hold, 0);
+    UNTIL(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    end_observed(&f);
 }
 
 /* Again and again, while messages come in. */
@@ -601,6 +737,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rest_goes_on),
+        cmocka_unit_test(test_in_a_trace),
+        cmocka_unit_test(test_what_it_has_no_room_for_is_told),
         cmocka_unit_test(test_under_traffic),
         cmocka_unit_test(test_one_and_then_another),
         cmocka_unit_test(test_a_polled_port_of_the_last_one),

@@ -153,7 +153,7 @@ special_receiver_find(const struct worker *w, const struct envelope *envelope, s
 static bool special_aside_begin(struct worker *w, const struct envelope *envelope,
                                 struct special_receiver *receiver)
 {
-    switch (detour_look(w, receiver->actor, envelope->to)) {
+    switch (detour_look(w, envelope->to)) {
     case DETOUR_RUN:
         receiver->is_here = true;
         receiver->key = load_relaxed(&receiver->actor->key);
@@ -162,6 +162,10 @@ static bool special_aside_begin(struct worker *w, const struct envelope *envelop
         detour_send_on(w, envelope, envelope->to);
         return false;
     default:
+        PROBE(refuse, envelope->to, envelope->from, envelope->type, REASON_QUEUE_FULL);
+        observe_refused(w, envelope,
+                        segment_type_of_key(&w->engine->segment, actor_key_type(receiver->key)),
+                        REASON_QUEUE_FULL);
         special_dead_letter(w, envelope, REASON_QUEUE_FULL);
         return false;
     }

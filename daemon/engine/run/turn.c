@@ -10,6 +10,7 @@
 #include "daemon/engine/run/special.h"
 #include "daemon/engine/run/traced.h"
 #include "daemon/engine/run/worded.h"
+#include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/place.h"
 #include "daemon/engine/signal/help.h"
@@ -329,6 +330,8 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
         turn_loop_behind(loop, w, cursor);
         return;
     }
+    if (unlikely(actor_key_kind(load_relaxed(&actor->key)) == ACTOR_ASIDE))
+        detour_come_back(w, actor, envelope->to);
     struct actor_type *type = pace_stranger(w, actor, envelope, &index);
     uint64_t trace = unlikely(envelope->prefix & PREFIX_TRACE) ? traced_id(w, actor, envelope) : 0;
     if (!type && !trace) {

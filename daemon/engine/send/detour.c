@@ -25,14 +25,16 @@ void detour_kind_set(struct actor *actor, enum actor_kind kind)
 }
 
 /* detour.A4 */
-static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t aside)
+void detour_come_back(struct worker *w, struct actor *actor, actor_ref ref)
 {
     struct engine *e = w->engine;
-    if (w->outbox.sent_aside)
-        return false;
+    uint32_t aside = detour_queue_of(e, ref);
+    if (actor_key_generation(load_relaxed(&actor->key)) != actor_ref_generation(ref) ||
+        aside == NO_QUEUE || w->batch.queue == aside || w->outbox.sent_aside)
+        return;
     uint64_t own = load_acquire(e->sources[aside].own);
     if (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), w->id))
-        return false;
+        return;
     bool empty = !queue_has_work(&e->segment.queues[aside]);
     if (empty) {
         store_relaxed(&e->aside[aside - e->segment.aside_first], 0);
@@ -43,15 +45,12 @@ static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t asi
     full_barrier();
     if (!empty)
         source_signal(e, w, aside); /* its bit may have been taken in vain meanwhile */
-    return empty;
 }
 
-enum detour_verdict detour_look(struct worker *w, struct actor *actor, actor_ref ref)
+enum detour_verdict detour_look(struct worker *w, actor_ref ref)
 {
     uint32_t aside = detour_queue_of(w->engine, ref);
     if (w->batch.queue == aside)
-        return DETOUR_RUN;
-    if (detour_come_back(w, actor, aside))
         return DETOUR_RUN;
     return outbox_look_for_room(w, aside) ? DETOUR_SEND_ON : DETOUR_FULL;
 }

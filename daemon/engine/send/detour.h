@@ -13,10 +13,14 @@
 
 #include "daemon/engine/core/core.h"
 
-/* A record for an actor that is set aside, from the batch that runs: is it to be run here and now?
- * False: sent on, or a dead letter; to be committed. */
+/* The record that is next is for this actor, which is set aside, or was when its slot was looked
+ * at: it comes back, if it may. Asked before anything else of that record, so that it is one of the
+ * actor's messages like any other. */
+void detour_come_back(struct worker *w, struct actor *actor, actor_ref ref);
+/* A record for an actor that is set aside still, from the batch that runs: is it to be run here and
+ * now? Else it is to be sent on, or a dead letter. */
 enum detour_verdict { DETOUR_RUN, DETOUR_SEND_ON, DETOUR_FULL };
-enum detour_verdict detour_look(struct worker *w, struct actor *actor, actor_ref ref);
+enum detour_verdict detour_look(struct worker *w, actor_ref ref);
 /* A port refuses at once what would be refused further on: what waits for it there is at its limit.
  * A hint: nobody's lock is held. */
 bool detour_is_full(const struct engine *engine, actor_ref ref);
