@@ -98,3 +98,16 @@ void seeded_at_spawn_slot(struct segment_actor *durable, uint64_t live)
     if (SEEDED(live_first))
         store_release(&durable->word, live);
 }
+
+bool seeded_skips_trace_end(void)
+{
+    return SEEDED(trace_stays);
+}
+
+bool seeded_value_trace_id(uint64_t *ret, const struct envelope *envelope)
+{
+    if (!SEEDED(trace_gone) || !(envelope->flags & ENVELOPE_REDELIVERED))
+        return false;
+    *ret = 0;
+    return true;
+}

@@ -74,7 +74,9 @@
     SEED(step_again, "recovery begins an interrupted flush with its first step")                   \
     SEED(visit_fence, "a visited source is given back and looked at without a fence")              \
     SEED(no_park_bit, "a batch is set aside and its ready bit is not set")                         \
-    SEED(no_bound, "a batch that is extended is not closed, however long others wait")
+    SEED(no_bound, "a batch that is extended is not closed, however long others wait")             \
+    SEED(trace_stays, "what is run behind a traced message is in its trace, too")                  \
+    SEED(trace_gone, "what is run again behind a crash is in no trace")
 
 #define SEEDS_NUMBER(name, what) SEED_##name,
 enum { SEED_NONE, SEEDS(SEEDS_NUMBER) SEEDS_N };

@@ -67,6 +67,18 @@ static void place_check(const struct hop *hop, bool redelivered)
     workload.redelivered += redelivered;
 }
 
+/* workload.H7 */
+static void trace_check(const struct hop *hop, const struct engine_context *ctx)
+{
+    uint64_t trace = workload.clients[hop->client].lanes[hop->lane].trace;
+    if (ctx->trace != trace)
+        sim_fail("client %u, lane %u, place %u: number %u, of trace %llu, runs in trace %llu",
+                 hop->client, hop->lane, hop->at, hop->number, (unsigned long long)trace,
+                 (unsigned long long)ctx->trace);
+    workload.traced += trace != 0;
+    workload.traced_again += trace != 0 && ctx->redelivered;
+}
+
 static int send(struct engine_context *ctx, actor_ref to, const struct hop *hop,
                 const void *message)
 {
@@ -157,6 +169,7 @@ static int root_run(void *self, const void *message, struct engine_context *ctx)
         hop.at >= hop.n || hop.next[hop.at] != ctx->self)
         sim_fail("actor %u got another's message", root->index);
     place_check(&hop, ctx->redelivered);
+    trace_check(&hop, ctx);
     actors_check_filler(ctx->message_size, message);
     maybe_fault(&hop, ctx);
     root->ran++;
@@ -172,10 +185,10 @@ static int root_run(void *self, const void *message, struct engine_context *ctx)
 
 static int child_init(void *self, const void *args, size_t args_size, struct engine_context *ctx)
 {
-    (void)ctx;
     if (args_size != sizeof(struct hop))
         sim_fail("a child's arguments have %zu bytes", args_size);
     memcpy(self, args, sizeof(struct hop));
+    trace_check(self, ctx);
     return 0;
 }
 
@@ -187,6 +200,7 @@ static int child_run(void *self, const void *message, struct engine_context *ctx
     if (memcmp(mine, &hop, sizeof(hop)) != 0)
         sim_fail("a child for client %u, lane %u, number %u got number %u", mine->client,
                  mine->lane, mine->number, hop.number);
+    trace_check(&hop, ctx);
     actors_check_filler(ctx->message_size, message);
     pass_on(ctx, message, hop.at + 1 < hop.n ? hop.next[hop.at + 1] : hop.origin, hop.at + 1);
     return ALLOCATION_DELETE + (int)(hop.number % 3);

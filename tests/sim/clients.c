@@ -47,20 +47,25 @@ static void refusal_came(struct workload_client *wc, const struct envelope *reco
 static void came_back(struct workload_client *wc, const struct envelope *record)
 {
     struct hop hop;
-    if (record->type == MESSAGE_TYPE_REFUSAL && record->length == sizeof(struct refusal)) {
+    uint32_t size = (uint32_t)envelope_payload_size(record);
+    if (record->type == MESSAGE_TYPE_REFUSAL && size == sizeof(struct refusal)) {
         refusal_came(wc, record);
         return;
     }
-    if (record->type != workload.message_type || record->length < sizeof(hop))
+    if (record->type != workload.message_type || size < sizeof(hop))
         sim_fail("client %u got a record of type %u with %u bytes", wc->client.info.id,
-                 record->type, record->length);
+                 record->type, size);
     memcpy(&hop, envelope_payload(record), sizeof(hop));
     if (hop.client != wc->client.info.id || hop.lane >= wc->n_lanes ||
         hop.number >= wc->lanes[hop.lane].posted)
         sim_fail("client %u got what it did not send: client %u, lane %u, number %u",
                  wc->client.info.id, hop.client, hop.lane, hop.number);
-    actors_check_filler(record->length, envelope_payload(record));
+    actors_check_filler((uint16_t)size, envelope_payload(record));
     struct lane *lane = &wc->lanes[hop.lane];
+    if (envelope_trace(record) != lane->trace)
+        sim_fail("client %u, lane %u: number %u, of trace %llu, came back in trace %llu",
+                 hop.client, hop.lane, hop.number, (unsigned long long)lane->trace,
+                 (unsigned long long)envelope_trace(record));
     number_ends(hop.client, hop.lane, hop.number);
     if (hop.at != lane->n_places) { /* from a place whose next one was full */
         if (workload.overflow == OVERFLOW_NEVER)
@@ -98,6 +103,7 @@ static void client_post_one(struct workload_client *wc, uint32_t index)
     actors_fill(payload, (uint16_t)lane->bytes);
     lane->posted++; /* before it can come back */
     workload.messages++;
+    wc->client.trace = lane->trace;
     uint64_t correlation = lane->correlated ? (uint64_t)index << 32 | lane->posted : 0;
     client_post(&wc->client, hop.next[0], workload.message_type, lane->urgent ? ENVELOPE_URGENT : 0,
                 correlation, payload, (uint16_t)lane->bytes);

@@ -56,7 +56,7 @@ enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 #define ADD(field)   recovered[RECOVERED_##field] += load_relaxed(&e->stats->recovery_total.field);
 static const char *const recovered_names[] = { RECOVERY_FIELDS(NAME) };
 enum { RECOVERY_FIELDS(INDEX) N_RECOVERED };
-static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits;
+static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits, traced, traced_again;
 
 void cover_add(const struct engine *e)
 {
@@ -65,6 +65,8 @@ void cover_add(const struct engine *e)
             counted[i] += load_relaxed(&e->workers[id]->stats->value[counters[i].stat]);
     RECOVERY_FIELDS(ADD)
     bounded_waits += workload.endless.bounded;
+    traced += workload.traced;
+    traced_again += workload.traced_again;
 }
 
 static bool tell(const char *name, uint64_t value)
@@ -80,6 +82,8 @@ bool cover_tell(void)
     for (int i = 0; i < N_COUNTERS; i++)
         all = tell(counters[i].name, counted[i]) && all;
     all = tell("bounded_waits", bounded_waits) && all;
+    all = tell("traced", traced) && all;
+    all = tell("traced_again", traced_again) && all;
     printf("\n# recovered:");
     for (int i = 0; i < N_RECOVERED; i++)
         all = tell(recovered_names[i], recovered[i]) && all;

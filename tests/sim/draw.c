@@ -7,11 +7,14 @@
 
 /* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not
  * overflow. */
-enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36 };
+enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36, URGENT_TRACED_MAX = 32, TRACED_ONE_IN = 3 };
 static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX *
                       (sizeof(struct envelope) + sizeof(struct hop) + 48) <=
                   ODEON_URGENT_BYTES,
               "room for all");
+static_assert(URGENT_TRACED_MAX * (sizeof(struct envelope) + sizeof(struct hop) + 48 + 16) <=
+                  URGENT_NUMBERS_MAX * (sizeof(struct envelope) + sizeof(struct hop) + 48),
+              "and for those that are traced");
 
 static void lane_draw(struct lane *lane, struct sim_random *random)
 {
@@ -105,6 +108,26 @@ static void root_draw(struct workload_root *root, uint32_t index)
     root->kept = random_one_in(random, 3);
 }
 
+/* Some lanes of some loads, behind everything else that is drawn and by chances of their own: loads
+ * without any are what they would be. Such records are two words longer: less of them fit into an
+ * urgent lane. */
+static void traces_draw(void)
+{
+    struct sim_random random = { .state = sim.seed ^ UINT64_C(0x9e3779b97f4a7c15) };
+    if (!random_one_in(&random, TRACED_ONE_IN))
+        return;
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        for (uint32_t l = 0; l < workload.clients[i].n_lanes; l++) {
+            struct lane *lane = &workload.clients[i].lanes[l];
+            if (random_one_in(&random, 2))
+                continue;
+            lane->trace = sim.seed << 8 | i << 4 | l | 8;
+            if (lane->urgent && workload.overflow == OVERFLOW_NEVER &&
+                lane->numbers > URGENT_TRACED_MAX)
+                lane->numbers = URGENT_TRACED_MAX;
+        }
+}
+
 void workload_draw(uint64_t seed)
 {
     static const int overflows[] = { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST,
@@ -131,6 +154,7 @@ void workload_draw(uint64_t seed)
     for (uint32_t i = 0; i < workload.n_clients; i++)
         client_draw(&workload.clients[i], i);
     endless_draw();
+    traces_draw();
     if (workload.overflow != OVERFLOW_NEVER && random_one_in(random, 2)) /* clients of two users */
         workload.config.waiting_quota_ns = random_one_in(random, 2) ? 1 : 1000 * 1000;
     for (uint32_t i = 0; i < workload.n_clients; i++)

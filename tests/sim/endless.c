@@ -85,6 +85,8 @@ static void endless_count(const struct engine *e)
 static int endless_run(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
+    if (ctx->trace) /* workload.H7 */
+        sim_fail("an actor that nobody traces runs in trace %llu", (unsigned long long)ctx->trace);
     if (workload.engine)
         endless_count(workload.engine);
     if (workload.endless.turn_ns)

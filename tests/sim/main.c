@@ -41,7 +41,8 @@ static const struct {
     BUG(undo_skipped), BUG(post_fence),    BUG(cold_fence),    BUG(bit_late),
     BUG(urgent_late),  BUG(urgent_forgot), BUG(urgent_direct), BUG(journal_unchecked),
     BUG(unmarked),     BUG(park_look),     BUG(head_early),    BUG(step_again),
-    BUG(visit_fence),  BUG(no_park_bit),   BUG(no_bound),
+    BUG(visit_fence),  BUG(no_park_bit),   BUG(no_bound),      BUG(trace_stays),
+    BUG(trace_gone),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */

@@ -20,6 +20,8 @@
  *     then refused; nothing else is blamed for it.
  * workload.H6  In the end nothing is left: no record, no child, no descriptor; and an engine that
  *     was stopped has nothing to recover.
+ * workload.H7  What is posted in a trace is run in it, place by place, by a child and its init too,
+ *     behind a crash as before it, and comes back with its id; nothing else is.
  */
 #pragma once
 
@@ -44,6 +46,7 @@ struct lane {
     uint32_t floor;  /* numbers below are of a life before */
     bool urgent;     /* all the way, through urgent lanes */
     bool correlated; /* posted with a correlation id, which a refusal repeats */
+    uint64_t trace;  /* whose id its messages are posted with; 0: in none */
     uint32_t posted, returned, next;
     bool came[NUMBERS_MAX];
     bool seen[PLACES_MAX][NUMBERS_MAX];
@@ -98,6 +101,7 @@ struct workload {
     bool ready;     /* clients may post */
     uint64_t moved; /* when a client last got something */
     uint64_t messages, runs, children, redelivered, stalls, reloads;
+    uint64_t traced, traced_again; /* runs in a trace, and those behind a crash */
     struct fiber *control;
 };
 extern struct workload workload;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/run/traced.h"
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/observe/observe.h"
 #include "daemon/engine/send/place.h"
 
@@ -16,7 +17,7 @@ uint64_t traced_id(const struct worker *w, const struct actor *actor,
     uint64_t key = load_relaxed(&actor->key);
     return traced_is_there(key, envelope) && observe_is_passed_on(w, key)
                ? 0
-               : envelope_trace(envelope);
+               : VALUE(trace_id, envelope_trace(envelope), envelope);
 }
 
 void traced_note(const struct worker *w, const struct actor *actor, const struct envelope *envelope,
@@ -45,5 +46,5 @@ void traced_end(struct worker *w, const struct traced *traced)
 {
     if (w->batch.queue == traced->queue)
         w->outbox.room = traced->room;
-    w->place.trace = w->ctx.trace = 0;
+    STEP(trace_end, w->place.trace = w->ctx.trace = 0);
 }
