@@ -114,6 +114,9 @@ static inline uint64_t observed_weight(uint32_t messages, uint64_t reason, uint6
 {
     return messages | reason << 32 | hops << 40;
 }
+/* In the same word: it was taken for a quick one, ran for `run_ns` at least, and is among those
+ * that a sample stands for; what it has sent is not known. */
+#define OBSERVED_AT_LEAST (UINT64_C(1) << 48)
 static inline uint64_t observed_weight_messages(uint64_t weight)
 {
     return weight & UINT32_MAX;

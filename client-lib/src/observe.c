@@ -390,6 +390,7 @@ static void observe_fill_traced(const struct odeon_observer *observer, struct od
     row->stands_for = observed_weight_messages(record->weight);
     row->reason = (uint32_t)observed_weight_reason(record->weight);
     row->hops = (uint32_t)observed_weight_hops(record->weight);
+    row->at_least = (record->weight & OBSERVED_AT_LEAST) != 0;
     row->trace = record->id;
 }
 

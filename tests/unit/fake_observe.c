@@ -103,6 +103,7 @@ int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
                                      .from_type = "",
                                      .message = 1,
                                      .run_ns = 400000000,
+                                     .at_least = fake.at_least,
                                      .wait_ns = UINT64_MAX };
     rows[2] = rows[1];
     rows[2].type = rows[2].from_type = "counter";

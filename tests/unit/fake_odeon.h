@@ -68,6 +68,7 @@ struct fake {
     uint64_t trace; /* of what was posted */
     /* and of what has been run: ids of the three messages that there are */
     uint64_t traced[3];
+    bool at_least;   /* the second and the third of them */
     unsigned reason; /* why the last of them was not run */
 };
 extern struct fake fake;

@@ -91,6 +91,18 @@ static void test_trace(void **state)
     check_has(err, "needs the role observe");
 }
 
+static void test_those_that_took_long_once(void **state)
+{
+    (void)state;
+    assert_int_equal(run("trace|--past|--json"), CTL_DONE);
+    assert_null(strstr(out, "at_least"));
+    fake.at_least = true;
+    assert_int_equal(run("trace|--past"), CTL_DONE);
+    check_has(out, ": init ran at least 400.000 ms\n");
+    assert_int_equal(run("trace|--past|--json"), CTL_DONE);
+    assert_int_equal(count_of(out, "\"stands_for\":0,\"at_least\":true}}"), 2);
+}
+
 static void test_a_trace_by_its_id(void **state)
 {
     (void)state;
@@ -212,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_top, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trace, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_those_that_took_long_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_trace_by_its_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_those_that_were_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_those_of_a_client, setup, teardown),

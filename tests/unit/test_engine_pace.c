@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "daemon/engine/parts/types.h"
+#include "daemon/engine/run/pace.h"
 #include "daemon/engine/stuck/relieve.h"
 #include "tests/unit/engine_fixture.h"
 
@@ -23,6 +24,9 @@ enum {
     TURNS = 40,                 /* rows of 1 to so many quick ones, with a slow one behind each */
     ROW = 24,                   /* slow ones behind each other, each of which takes so many looks */
     ROW_LOOKS = 3,
+    IDS = 8,
+    LONGS = 8,
+    LONG_NS = 2 * PACE_SURPRISE_NS,
     ROW_BEHIND = 6, /* what has been sent by so many messages before has been carried out */
 };
 
@@ -35,7 +39,8 @@ enum deed {
     DEED_ROW,
     DEED_MANY,
     DEED_COUNTED,
-    DEED_SPAWN_COUNTED
+    DEED_SPAWN_COUNTED,
+    DEED_LONG
 };
 struct order {
     uint64_t deed;
@@ -43,10 +48,12 @@ struct order {
 };
 
 static struct engine_fixture *fixture;
+static struct observed_header *observed; /* NULL: nothing is */
 static uint16_t message_order, message_drop, message_count;
 static uint32_t type_worker, type_sink;
 static actor_ref worker_ref, mate_ref, sink_ref;
 static _Atomic uint64_t sunk, run, failed, looks;
+static _Atomic uint64_t long_least_ns, long_most_ns;
 static _Atomic uint32_t stop;
 
 /* True: what is waited for has come. The test's patience ends it all. */
@@ -103,6 +110,19 @@ HANDLER static void counted(uint64_t n)
                 load_relaxed(&stats->value[STAT_messages_sent]) >= n / 2);
 }
 
+/* Until the control thread has called, and a while longer, which is told. */
+HANDLER static void take_long(void)
+{
+    const struct worker *w = fixture->engine->workers[0];
+    uint64_t began_ns = clock_now_ns(), called_ns;
+    (void)UNTIL(load_relaxed(&w->pace.called) > 1);
+    called_ns = clock_now_ns();
+    while (clock_now_ns() < called_ns + LONG_NS)
+        continue;
+    store_relaxed(&long_least_ns, clock_now_ns() - called_ns);
+    store_relaxed(&long_most_ns, clock_now_ns() - began_ns);
+}
+
 HANDLER static void spawn_one(struct engine_context *ctx)
 {
     engine_ctx_spawn(ctx, type_sink, &(struct engine_spawn){ .placement = PLACE_SPREAD },
@@ -140,6 +160,9 @@ HANDLER static int on_order(void *self, const void *message, struct engine_conte
         break;
     case DEED_SPAWN:
         spawn_one(ctx);
+        break;
+    case DEED_LONG:
+        take_long();
         break;
     default:
         break;
@@ -198,6 +221,7 @@ static void begin_held(struct engine_fixture *f, uint32_t workers, enum engine_p
 
     fixture = f;
     sunk = run = failed = looks = stop = 0;
+    config.observed = observed;
     config.stealing = STEAL_NONE;
     config.throughput = 1 << 20;
     config.detached_max = 1;
@@ -406,6 +430,57 @@ static void test_counters_get_on_in_a_surprise(void **state)
     end(&f);
 }
 
+/* The records of the mate's messages, of which *ret_told say that they ran so long at least. */
+static unsigned records_of_mate(const struct engine_fixture *f, unsigned *ret_told)
+{
+    const struct observed_trace *trace = &f->engine->workers[0]->observer.block->trace;
+    unsigned n = 0;
+    *ret_told = 0;
+    for (uint64_t i = 1; i <= load_acquire(&trace->n); i++) {
+        const struct observed_record *record = &trace->record[i % OBSERVED_RECORDS];
+        uint64_t ns = load_relaxed(&record->run_ns);
+        if (load_relaxed(&record->to) != mate_ref)
+            continue;
+        n++;
+        assert_true(ns >= load_relaxed(&long_least_ns));
+        if (!(load_relaxed(&record->weight) & OBSERVED_AT_LEAST))
+            continue;
+        assert_true(ns <= load_relaxed(&long_most_ns));
+        assert_int_equal(observed_what_message(load_relaxed(&record->what)), message_order);
+        ++*ret_told;
+    }
+    return n;
+}
+
+/* pace.T5: of very many quick ones, that one which has taken long once, the mate's; a sample has
+ * its time anyway. */
+static void test_who_took_long_once_is_told(void **state)
+{
+    unsigned told = 0, told_now;
+    (void)state;
+    for (unsigned i = 0; i < LONGS; i++) {
+        struct engine_fixture f;
+        observed = mmap(NULL, OBSERVED_FILE_SIZE(IDS), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_ptr_not_equal(observed, MAP_FAILED);
+        observed_header_fill(observed, IDS);
+        begin(&f, 2, PLACE_PINNED);
+        mate_ref = spawn(&f, type_worker, PLACE_PINNED, 0);
+        for (uint64_t n = 0; n < 2 * MESSAGES; n++)
+            tell_actor(&f, n == MESSAGES ? mate_ref : worker_ref,
+                       n == MESSAGES ? DEED_LONG : DEED_SEND, 0);
+        assert_int_equal(engine_start(f.engine), 0);
+        assert_true(watch_until(&f, &run, 2 * MESSAGES));
+        assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+        assert_int_equal(records_of_mate(&f, &told_now), 1);
+        told += told_now;
+        end(&f);
+        munmap(observed, OBSERVED_FILE_SIZE(IDS));
+        observed = NULL;
+    }
+    assert_true(told > 0);
+}
+
 /* pace.T4: one who sends himself the next message before this one ends has a batch without end, and
  * the worker's other queues have their turn all the same. */
 static void test_a_slice_ends(void **state)
@@ -479,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_a_held_worker_is_relieved),
         cmocka_unit_test(test_counters_get_on),
         cmocka_unit_test(test_counters_get_on_in_a_surprise),
+        cmocka_unit_test(test_who_took_long_once_is_told),
         cmocka_unit_test(test_a_slice_ends),
         cmocka_unit_test(test_others_of_its_queue_have_their_turn),
         cmocka_unit_test(test_all_arrives_beside_spawns),

@@ -66,6 +66,8 @@ static void trace_file_put_names(struct json *json, const struct odeon_traced *m
     json_string(json, "from_type", m->from_type);
     json_uint(json, "sends", m->sends);
     json_uint(json, "stands_for", m->stands_for);
+    if (m->at_least)
+        json_bool(json, "at_least", true);
     if (m->reason != ODEON_REASON_NONE)
         json_string(json, "refused", odeon_reason_name(m->reason));
     if (m->trace)

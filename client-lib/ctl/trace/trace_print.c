@@ -94,7 +94,8 @@ void trace_print_line(struct ctl *ctl, const struct odeon_traced *m, const char 
     fputs(": ", ctl->out);
     printable_put(ctl->out, message, false);
     if (m->reason == ODEON_REASON_NONE)
-        fprintf(ctl->out, " ran %s", trace_format_duration(m->run_ns, ran));
+        fprintf(ctl->out, " ran %s%s", m->at_least ? "at least " : "",
+                trace_format_duration(m->run_ns, ran));
     else
         fprintf(ctl->out, " was not run: %s", odeon_reason_name(m->reason));
     if (m->wait_ns != UINT64_MAX)
@@ -135,6 +136,8 @@ void trace_print_json(struct ctl *ctl, const struct odeon_traced *m, const char 
         json_uint(&json, "wait_ns", m->wait_ns);
     json_uint(&json, "sends", m->sends);
     json_uint(&json, "stands_for", m->stands_for);
+    if (m->at_least)
+        json_bool(&json, "at_least", true);
     if (m->reason != ODEON_REASON_NONE)
         json_string(&json, "refused", odeon_reason_name(m->reason));
     if (m->trace) {

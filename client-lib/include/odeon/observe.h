@@ -109,6 +109,8 @@ struct odeon_traced {
     uint64_t stands_for; /* so many messages, itself included; 0: it was timed by itself */
     uint64_t trace;      /* the id of its trace (odeon_post_options.trace), 0: it has none */
     uint32_t hops;       /* so often a traced one has been passed on, with its sender's name */
+    uint32_t at_least;   /* 1: a quick one that took long once, `run_ns` at least, and is no sample:
+                          when it began and what it has sent is not known */
     uint32_t reason; /* enum odeon_reason: it was not run, and is a dead letter, or its sender has
                             been told; ODEON_REASON_NONE: it was run */
 };

@@ -564,3 +564,22 @@ void observe_refused(struct worker *w, const struct envelope *envelope, uint32_t
             .id = envelope_trace(envelope),
             .what = observed_what(type, observe_sender(w, envelope->from), envelope->type, 0) });
 }
+
+void observe_surprise(struct worker *w, actor_ref who, uint64_t ns)
+{
+    if (!observe_is_on(w))
+        return;
+    uint64_t key = load_relaxed(&w->turn.actors[actor_ref_slot(who)].key);
+    if (actor_key_generation(key) != actor_ref_generation(who) || !actor_key_lives(key))
+        return;
+    uint32_t type = segment_type_of_key(&w->engine->segment, actor_key_type(key));
+    trace_add(&w->observer.block->trace,
+              &(struct trace_message){ .began_ns = clock_now_ns() - ns,
+                                       .to = who,
+                                       .from = w->ctx.sender,
+                                       .run_ns = ns,
+                                       .wait_ns = OBSERVED_UNKNOWN,
+                                       .weight = OBSERVED_AT_LEAST,
+                                       .what = observed_what(type, observe_sender(w, w->ctx.sender),
+                                                             w->ctx.message_type, 0) });
+}

@@ -95,6 +95,9 @@ void observe_hit(struct worker *w, uint64_t now);
 /* One has been timed by itself, sample or not; what has been sent since the counts were last
  * published is its. */
 void observe_timed(struct worker *w, const struct observe_turn *turn, uint64_t ns);
+/* The last one was taken for quick, and has run for so long at least (pace.T5). It is counted as
+ * what it was taken for, and leaves a record. */
+void observe_surprise(struct worker *w, actor_ref who, uint64_t ns);
 /* One could not be run: it leaves its record here, and none where it is timed. */
 void observe_refused(struct worker *w, const struct envelope *envelope, uint32_t type,
                      enum envelope_reason reason);

@@ -20,8 +20,12 @@ struct pace {
     _Atomic uint64_t looked;
     uint64_t run_messages; /* of the last run; 0: the worker has been idle since */
     bool over;             /* the run has had its slice */
-    /* 1: somebody else wants a look, behind the message that is run (pace_call) */
-    _Atomic uint32_t called;
+    /* 1: somebody else wants a look, behind the message that is run (pace_call); more: and that one
+     * ran at this time, in ticks */
+    _Atomic uint64_t called;
+    /* who has run the message whose commit, the one of this count, was a flip: behind a call it is,
+     * and the loop knows no more who it was */
+    uint64_t behind, behind_at;
     /* the commit count up to which messages have been counted; the control thread compares it */
     _Atomic uint64_t counted;
 };

@@ -103,6 +103,15 @@ static void pace_sample_last(struct worker *w, uint64_t took)
         pace_sample(type, index, took);
 }
 
+/* pace.T5.  A message that was a sample has its record. */
+static void pace_tell_called(struct worker *w, uint64_t now)
+{
+    uint64_t called = load_relaxed(&w->pace.called);
+    int64_t ran = (int64_t)(now - called);
+    if (called > 1 && w->pace.behind && ran >= (int64_t)ticks_of_ns(PACE_SURPRISE_NS))
+        observe_surprise(w, w->pace.behind, ticks_to_ns((uint64_t)ran));
+}
+
 /* ---- looks ---- */
 
 /* pace.T4.  The run has had its time. */
@@ -118,9 +127,11 @@ uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due)
 {
     uint64_t now = ticks_now(), took = now - load_relaxed(&w->pace.looked);
     store_relaxed(&w->pace.looked, now);
-    store_relaxed(&w->pace.called, 0);
     if (unlikely(w->observer.aimed))
         observe_hit(w, now);
+    else if (unlikely(pace_is_called(w)))
+        pace_tell_called(w, now);
+    store_relaxed(&w->pace.called, 0);
     observe_look(w, now);
     pace_slice(w, now);
     /* a clock that stands still says nothing: then each look is one too late */

@@ -15,6 +15,12 @@
  *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. The stall
  *     watch (stall.h) calls for a look when the last one is STALL_LOOK_NS ago: so many messages
  *     may take a second if they are quick no more. One that does not return is its, too.
+ * pace.T5  A quick one that takes long once is known by that call: its time is taken when the
+ *     loop's comparison says that there is something to do, so that the look comes behind the
+ *     message that ran then. That one has run for so long at least, and leaves a record that says
+ *     so. Where a spawn that has been settled has opened the loop again, the call itself is looked
+ *     for. A look forgets a call that has come meanwhile, behind where it opens the loop: then its
+ *     compare-and-swap finds 0, and it has no time.
  * pace.T4  A run ends behind PACE_SLICE_NS and a message, or when its turn is a short one (rota.h,
  *     rota.RO4): then others have theirs.
  *
@@ -51,8 +57,12 @@ static inline bool pace_is_quick(const struct actor_type *type, uint32_t index)
  * under way may swallow. */
 static inline void pace_call(struct worker *w)
 {
-    store_relaxed(&w->pace.called, 1);
+    uint64_t without_time = 1;
+    store_relaxed(&w->pace.called, without_time);
     store_release(&w->outbox.wanted, 0); /* the loop's comparison; outbox_want() restores it */
+    full_barrier();                      /* pace.T5 */
+    (void)atomic_compare_exchange_strong_explicit(&w->pace.called, &without_time, ticks_now(),
+                                                  memory_order_relaxed, memory_order_relaxed);
 }
 /* Any thread: for how long the worker has not looked at its clock. What it has sent and not carried
  * out has been sent since then, or in the PACE_TARGET_NS before. */

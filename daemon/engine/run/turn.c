@@ -158,6 +158,8 @@ static void turn_loop_publish(struct turn_loop *loop, struct worker *w)
 static __attribute__((noinline)) void turn_loop_pace(struct turn_loop *loop, struct worker *w)
 {
     bool due;
+    if (w->pace.behind_at != loop->low)
+        w->pace.behind = 0;
     uint32_t next = pace_look(w, (uint32_t)(loop->low - loop->looked), &due);
     turn_loop_publish(loop, w);
     if (due && w->outbox.length > 0)
@@ -180,6 +182,8 @@ static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
     if (w->outbox.length >= OUTBOX_FLUSH_BYTES || unlikely(w->outbox.sent_urgent > 0))
         turn_loop_flush(loop, w);
     outbox_want(w);
+    if (unlikely(pace_is_called(w)))
+        store_relaxed(&w->pace.called, 0); /* in the middle of this look: pace.T5 */
     if (w->batch.wrap != 0 && w->batch.cursor == w->batch.wrap) {
         place_unwrap(w);
         turn_loop_resume(loop, w, 0);
@@ -408,13 +412,15 @@ static __attribute__((noinline)) bool turn_loop_commit_wanted(struct turn_loop *
 {
     if (w->place.newborn)
         place_newborn_settle(w);
-    if (likely(!outbox_wants_flip(w))) {
+    if (likely(!outbox_wants_flip(w) && !pace_is_called(w))) {
         commit_message(w, cursor);
         return turn_loop_goes_on(loop, w, cursor);
     }
     /* with all that can have changed */
     commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+    w->pace.behind = w->ctx.self;
     turn_loop_resume(loop, w, 0); /* it may have been held (relieve.RV2) */
+    w->pace.behind_at = loop->low;
     return false;
 }
 
@@ -424,7 +430,8 @@ turn_loop_end_otherwise(struct turn_loop *loop, struct worker *w, uint64_t curso
 {
     w->batch.cursor = cursor;
     turn_loop_special(loop, w, NULL, REASON_NONE, result);
-    return !outbox_wants_flip(w) && turn_loop_goes_on(loop, w, w->batch.cursor);
+    return !outbox_wants_flip(w) && !pace_is_called(w) &&
+           turn_loop_goes_on(loop, w, w->batch.cursor);
 }
 
 /* The same of a brief life (brief.h). */
@@ -441,6 +448,8 @@ static __attribute__((noinline)) bool turn_loop_end(struct turn_loop *loop, stru
         if (unlikely(!place_newborn_is_sent_to(w)))
             return turn_loop_end_otherwise(loop, w, cursor, result);
         place_newborn_settled(w);
+        if (unlikely(pace_is_called(w)))
+            return turn_loop_end_otherwise(loop, w, cursor, result);
     }
     if (unlikely(outbox_wants_flip(w) || !commit_is_next(loop->low)))
         return turn_loop_end_otherwise(loop, w, cursor, result);
