@@ -412,6 +412,49 @@ static void test_over_a_restart(void **state)
     expect_seen((const uint32_t[]){ 10, 1, 2, 3, 4, 5 }, 6);
 }
 
+/* Those of earlier lives come first, in their order, whatever numbers they have got. */
+static void test_some_of_them_over_a_restart(void **state)
+{
+    (void)state;
+    for (uint32_t i = 1; i <= 4; i++) {
+        put_off(2 * i - 1, 2 * i);
+        post_open(who, 10, 1); /* its number is that of the next one */
+        run_queues();
+        expect_seen((const uint32_t[]){ 10, i }, 2);
+    }
+    timer_fixture_restart(&f, register_types);
+    put_off(9, 10);
+    assert_int_equal(stashed(who), 6);
+    post_open(who, 11, 2);
+    run_queues();
+    expect_seen((const uint32_t[]){ 11, 5, 6 }, 3);
+    post_open(who, 12, 3);
+    run_queues();
+    expect_seen((const uint32_t[]){ 12, 7, 8, 9 }, 4);
+    post_open(who, 13, 4);
+    run_queues();
+    expect_seen((const uint32_t[]){ 13, 10 }, 2);
+}
+
+/* One that has been taken back makes room at once, though it is there until that is committed. */
+static void test_room_of_what_was_taken_back(void **state)
+{
+    (void)state;
+    put_off(1, 8);
+    shared->closes = true;
+    for (uint32_t i = 0; i < 4; i++) {
+        post_open(who, 10 + i, 3);
+        run_queues();
+        assert_int_equal(stashed(who), 8);
+    }
+    assert_int_equal(engine_fixture_stat(&f, STAT_stash_refused), 0);
+    shared->closes = false;
+    shared->n_seen = 0;
+    post_open(who, 20, 0);
+    run_queues();
+    expect_seen((const uint32_t[]){ 20, 5, 6, 7, 8, 1, 2, 3, 4 }, 9);
+}
+
 static struct engine_dead_letter letters[16];
 static size_t list_letters(void)
 {
@@ -613,6 +656,8 @@ int main(void)
         STASH_TEST(test_no_room),
         STASH_TEST(test_what_is_not_there),
         STASH_TEST(test_over_a_restart),
+        STASH_TEST(test_some_of_them_over_a_restart),
+        STASH_TEST(test_room_of_what_was_taken_back),
         STASH_TEST(test_begins_anew),
         STASH_TEST(test_ends),
         STASH_TEST(test_many_end_at_once),

@@ -17,8 +17,15 @@ struct stash {
     uint64_t bytes; /* of their places */
 };
 
-/* Under the mutex. What a turn has taken back is not in it any more, also while that goes on. */
-static void stash_collect(const struct engine *e, actor_ref who, struct stash *stash)
+/* Put off since the start: in its chain's order. What a recovery has found comes before, in any. */
+static bool stash_is_in_order(const struct engine *e, const struct segment_timer *durable)
+{
+    return durable->sequence > e->timers.sequence_at_start;
+}
+
+/* Under the mutex. The first `most` of them. What a turn has taken back is not in it any more, also
+ * while that goes on. */
+static void stash_collect(const struct engine *e, actor_ref who, uint32_t most, struct stash *stash)
 {
     const struct timer_owners *owners = &e->timers.stashed;
     uint32_t first, timer;
@@ -29,6 +36,8 @@ static void stash_collect(const struct engine *e, actor_ref who, struct stash *s
     timer = first;
     do {
         const struct segment_timer *durable = &e->segment.timers[timer];
+        if (stash->n >= most && stash_is_in_order(e, durable))
+            break;
         if (durable->claim_count == 0 && stash->n < ODEON_STASH_MAX) {
             uint32_t at = stash->n++;
             /* as they were armed, but for what a recovery has found */
@@ -40,6 +49,8 @@ static void stash_collect(const struct engine *e, actor_ref who, struct stash *s
         }
         timer = timer_owners_next(owners, timer);
     } while (timer != first);
+    if (stash->n > most)
+        stash->n = most;
 }
 
 static uint8_t stash_prefix(const struct worker *w)
@@ -77,11 +88,18 @@ static void stash_write(struct envelope *at, const struct worker *w,
 /* stash.ST3 */
 static bool stash_is_full(struct engine *e, actor_ref who, uint64_t size)
 {
+    const struct timer_owners *owners = &e->timers.stashed;
     struct stash stash;
     pthread_mutex_lock(&e->timers.mutex);
-    stash_collect(e, who, &stash);
+    /* with those that have been taken back, and are there still */
+    bool full = timer_owners_count(owners, who) >= e->config.stash_max ||
+                timer_owners_bytes(owners, who) + size > ODEON_STASH_BYTES;
+    if (full) {
+        stash_collect(e, who, ODEON_STASH_MAX, &stash);
+        full = stash.n >= e->config.stash_max || stash.bytes + size > ODEON_STASH_BYTES;
+    }
     pthread_mutex_unlock(&e->timers.mutex);
-    return stash.n >= e->config.stash_max || stash.bytes + size > ODEON_STASH_BYTES;
+    return full;
 }
 
 int stash_put(struct worker *w, const void *message)
@@ -149,9 +167,7 @@ int stash_take(struct worker *w, uint32_t most)
         place_newborn_settle(w);
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
-    stash_collect(e, w->ctx.self, &stash);
-    if (most > 0 && stash.n > most)
-        stash.n = most;
+    stash_collect(e, w->ctx.self, most ? most : ODEON_STASH_MAX, &stash);
     int r = stash.n > 0 ? stash_look_for_room(w, &stash, lane) : 0;
     for (uint32_t i = 0; r == 0 && i < stash.n; i++)
         stash_send(w, stash.timers[VALUE(stash_next, i, i, stash.n)], lane);
@@ -169,7 +185,7 @@ uint32_t stash_count(struct engine *e, actor_ref who, uint64_t *ret_bytes)
 {
     struct stash stash;
     pthread_mutex_lock(&e->timers.mutex);
-    stash_collect(e, who, &stash);
+    stash_collect(e, who, ODEON_STASH_MAX, &stash);
     pthread_mutex_unlock(&e->timers.mutex);
     *ret_bytes = stash.bytes;
     return stash.n;

@@ -34,6 +34,7 @@ struct timer_owner {
     actor_ref owner; /* 0: nobody's */
     uint32_t first;  /* + 1 */
     uint32_t n;
+    uint64_t bytes; /* of their places; of those that are put off alone */
 };
 struct timer_link {
     uint32_t next, prev;
@@ -135,6 +136,7 @@ struct timers {
      * it is, and perhaps some nanoseconds below 0 */
     uint64_t suspended_ns;
     uint64_t sequence;                 /* of the last one that was armed */
+    uint64_t sequence_at_start;        /* ... when this process had not armed any */
     struct timer_heap heap, boot_heap; /* by what they count by */
     struct timer_stock numbers, places[TIMER_CLASSES];
     struct timer_stock

@@ -142,6 +142,7 @@ int timer_recover_rebuild(struct engine *e)
     struct timers *t = &e->timers;
     struct timer_recover_map map;
     t->sequence = load_relaxed(&e->segment.header->boots) << TIMER_SEQUENCE_BOOT; /* members.M3 */
+    t->sequence_at_start = t->sequence;
     if (load_relaxed(&e->segment.header->timers_high) == 0)
         return 0;
     int r = timer_recover_map_make(t, &map);

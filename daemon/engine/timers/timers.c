@@ -194,6 +194,7 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     if (timer_is_stashed(durable)) {
         t->n_stashed++;
         timer_owners_add(&t->stashed, durable->owner, timer);
+        timer_owners_weigh(&t->stashed, durable->owner, (int64_t)TIMER_CLASS_BYTES(durable->class));
     }
     watches_hang(e, timer);
     watch_index_add(e, timer);
@@ -225,6 +226,8 @@ void timers_end(struct engine *e, uint32_t timer)
     if (timer_is_stashed(durable)) {
         t->n_stashed--;
         timer_owners_remove(&t->stashed, durable->owner, timer);
+        timer_owners_weigh(&t->stashed, durable->owner,
+                           -(int64_t)TIMER_CLASS_BYTES(durable->class));
     }
     watches_unhang(e, timer);
     watch_index_remove(e, timer);
