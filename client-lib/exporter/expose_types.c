@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client-lib/exporter/expose_types.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,41 +73,38 @@ static size_t expose_types_gather(struct observed *observed, const struct odeon_
     return n;
 }
 
-static void expose_types_counts(const struct expose_type *types, size_t n, struct metrics *m)
+/* One family, whose values are at `offset` of each type. */
+static void expose_types_family(const struct expose_type *types, size_t n, struct metrics *m,
+                                const char *name, enum metrics_type kind, const char *unit,
+                                const char *help, size_t offset)
 {
-    metrics_family(m, "odeon_type_messages", METRICS_COUNTER, "",
-                   "messages that actors of the type have run, as estimated from samples");
-    for (size_t i = 0; i < n; i++)
+    metrics_family(m, name, kind, unit, help);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value;
+
+        memcpy(&value, (const char *)&types[i] + offset, sizeof(value));
         metrics_value(
             m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
-            2, (double)types[i].messages);
-    metrics_family(m, "odeon_type_sends", METRICS_COUNTER, "",
-                   "messages that actors of the type have sent, as estimated from samples");
-    for (size_t i = 0; i < n; i++)
-        metrics_value(
-            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
-            2, (double)types[i].sends);
-    metrics_family(m, "odeon_type_failed", METRICS_COUNTER, "",
-                   "messages for actors of the type that could not be run");
-    for (size_t i = 0; i < n; i++)
-        metrics_value(
-            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
-            2, (double)types[i].failed);
+            2, (double)value);
+    }
 }
 
-static void expose_types_now(const struct expose_type *types, size_t n, struct metrics *m)
+static void expose_types_counts(const struct expose_type *types, size_t n, struct metrics *m)
 {
-    metrics_family(m, "odeon_type_actors", METRICS_GAUGE, "", "actors of the type that are alive");
-    for (size_t i = 0; i < n; i++)
-        metrics_value(
-            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
-            2, (double)types[i].actors);
-    metrics_family(m, "odeon_type_state_bytes", METRICS_GAUGE, "bytes",
-                   "what the states of all actors of the type take");
-    for (size_t i = 0; i < n; i++)
-        metrics_value(
-            m, (struct metrics_label[]){ { "type", types[i].type }, { "plugin", types[i].plugin } },
-            2, (double)types[i].state_bytes);
+    expose_types_family(types, n, m, "odeon_type_messages", METRICS_COUNTER, "",
+                        "messages that actors of the type have run, as estimated from samples",
+                        offsetof(struct expose_type, messages));
+    expose_types_family(types, n, m, "odeon_type_sends", METRICS_COUNTER, "",
+                        "messages that actors of the type have sent, as estimated from samples",
+                        offsetof(struct expose_type, sends));
+    expose_types_family(types, n, m, "odeon_type_failed", METRICS_COUNTER, "",
+                        "messages for actors of the type that could not be run",
+                        offsetof(struct expose_type, failed));
+    expose_types_family(types, n, m, "odeon_type_actors", METRICS_GAUGE, "",
+                        "actors of the type that are alive", offsetof(struct expose_type, actors));
+    expose_types_family(types, n, m, "odeon_type_state_bytes", METRICS_GAUGE, "bytes",
+                        "what the states of all actors of the type take",
+                        offsetof(struct expose_type, state_bytes));
 }
 
 static void expose_types_times(const struct expose_type *types, size_t n, struct metrics *m)
@@ -140,7 +138,6 @@ void expose_types(struct observed *observed, struct metrics *m)
     if (types) {
         n = expose_types_gather(observed, list, types, most, &summed);
         expose_types_counts(types, n, m);
-        expose_types_now(types, n, m);
         expose_types_times(types, n, m);
         if (summed)
             metrics_leave_out(m, (summed - 1) * EXPOSE_TYPES_EACH);
