@@ -15,14 +15,14 @@
  *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. The stall
  *     watch (stall.h) calls for a look when the last one is STALL_LOOK_NS ago: so many messages
  *     may take a second if they are quick no more. One that does not return is its, too.
- * pace.T5  A quick one that takes long once is known by that call: its time is taken when the
- *     loop's comparison says that there is something to do, so that the look comes behind the
+ * pace.T4  A run ends behind PACE_SLICE_NS and a message, or when its turn is a short one (rota.h,
+ *     rota.RO4): then others have theirs.
+ * pace.T5  A quick one that takes long once is known by the watch's call: its time is taken when
+ *     the loop's comparison says that there is something to do, so that the look comes behind the
  *     message that ran then. That one has run for so long at least, and leaves a record that says
  *     so. Where a spawn that has been settled has opened the loop again, the call itself is looked
  *     for. A look forgets a call that has come meanwhile, behind where it opens the loop: then its
  *     compare-and-swap finds 0, and it has no time.
- * pace.T4  A run ends behind PACE_SLICE_NS and a message, or when its turn is a short one (rota.h,
- *     rota.RO4): then others have theirs.
  *
  * Nothing but speed depends on the clock: one that stands still or jumps has sends carried out too
  * often, or at the end of the batch (and behind 16 KiB) as if there were none.
