@@ -24,9 +24,9 @@
 extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
 
 enum { N_ACTORS = 4, STUCK = 1, N_MESSAGES = 400, HOLD_NS = 500000000 };
-/* those further away get what others send them */
 enum { IDS = 8, PORT = 5, LEFT_NS = 20000000 };
 #define ID UINT64_C(0x1122334455667788)
+/* those further away get what others send them */
 enum { RELAY = 0, SECOND = 2, FAR = N_ACTORS, FAR_OF_STUCK, FARTHER_OF_STUCK, N_ROWS };
 
 /* Shared with children that are killed. */
@@ -359,7 +359,7 @@ static void test_in_a_trace(void **state)
     post(&f, STUCK, 4);
     UNTIL(engine_fixture_stat(&f, STAT_passed_aside) == 3);
     assert_int_equal(records(&f, STUCK, ID, REASON_NONE, &longest), 0);
-    usleep(LEFT_NS / 1000);
+    usleep(LEFT_NS / 1000); /* so that the one that hangs has done so for as long, at least */
     store_release(&seen->hold, 0);
     UNTIL(load_relaxed(&seen->last[STUCK]) == 4);
     UNTIL(records(&f, STUCK, ID, REASON_NONE, &longest) == 3);
