@@ -273,6 +273,25 @@ static int trace_run_into_file(struct trace *trace)
     return code;
 }
 
+/* All that the words ask for is there: the records are shown. */
+static int trace_show_records(struct trace *trace)
+{
+    struct ctl *ctl = trace->ctl;
+    int code;
+
+    trace->names = calloc(1, sizeof(*trace->names));
+    if (!trace->names)
+        return ctl_fail(ctl, CTL_REFUSED, "cannot begin: no memory. Free memory and try again");
+    trace->names->ctl = ctl;
+    (void)odeon_client_set_patience(ctl->client, TRACE_PATIENCE_NS);
+    trace_take_signals(trace);
+    code = ctl->option[OPTION_PERFETTO] ? trace_run_into_file(trace) : trace_run(trace);
+    trace_give_back_signals(trace);
+    odeon_observe_close(trace->observer);
+    free(trace->names);
+    return code;
+}
+
 int ctl_trace(struct ctl *ctl)
 {
     struct trace trace = { .ctl = ctl };
@@ -284,18 +303,8 @@ int ctl_trace(struct ctl *ctl)
         code = ctl_ref_find(ctl, ctl->words[0], &trace.actor);
     if (!code)
         code = trace_client_look(ctl, &trace.client, true);
-    if (code)
-        return code;
-    trace.names = calloc(1, sizeof(*trace.names));
-    if (!trace.names)
-        return ctl_fail(ctl, CTL_REFUSED, "cannot begin: no memory. Free memory and try again");
-    trace.names->ctl = ctl;
-    (void)odeon_client_set_patience(ctl->client, TRACE_PATIENCE_NS);
-    trace_take_signals(&trace);
-    code = ctl->option[OPTION_PERFETTO] ? trace_run_into_file(&trace) : trace_run(&trace);
-    trace_give_back_signals(&trace);
-    odeon_observe_close(trace.observer);
-    free(trace.names);
+    if (!code)
+        code = trace_show_records(&trace);
     trace_client_free(&trace.client);
     return code;
 }
