@@ -484,6 +484,13 @@ int settings_check(const struct settings *settings, struct explain *explain)
     return settings_check_sizes(settings, explain);
 }
 
+const char *settings_get_key(const char *key)
+{
+    const struct setting *setting = setting_find(key);
+
+    return setting ? setting->key : NULL;
+}
+
 bool settings_is_live(const char *key)
 {
     const struct setting *setting = setting_find(key);

@@ -71,6 +71,8 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
                         const struct settings_machine *machine, struct explain *explain);
 /* What no single key can tell: -ERANGE. */
 int settings_check(const struct settings *settings, struct explain *explain);
+/* The key itself, for the life of the process; NULL: there is none. */
+const char *settings_get_key(const char *key);
 /* Whether there is such a key and it can be changed while workers run (settings_change.h). */
 bool settings_is_live(const char *key);
 

@@ -18,7 +18,7 @@ static int change_later(struct settings_change *change, const struct setting_pai
     if (change->n_later == SETTINGS_LATER_MAX)
         return explain_set(explain, -E2BIG, "more than %d settings that wait for the next start",
                            SETTINGS_LATER_MAX);
-    change->later[change->n_later++] = pair->key;
+    change->later[change->n_later++] = settings_get_key(pair->key);
     return 0;
 }
 

@@ -14,7 +14,8 @@ struct settings_change {
     struct settings settings; /* as they will be */
     bool replan;              /* workers get other places: affinity or smt differ */
     size_t n_later;
-    /* keys that wait for the next start; strings of the pairs */
+    /* Keys that wait for the next start, as settings_get_key() has them: a change outlives the
+     * request whose pairs it was made of. */
     const char *later[SETTINGS_LATER_MAX];
 };
 

@@ -353,6 +353,24 @@ static void test_change(void **state)
     assert_text_has(&explain, "workers-max = 4");
 }
 
+/* A change is kept for longer than the request whose strings the pairs are. */
+static void test_change_outlives_its_pairs(void **state)
+{
+    char key[] = "actors", value[] = "600";
+    const struct setting_pair pairs[] = { { key, value } };
+    struct settings settings;
+    struct settings_change done;
+    struct explain explain;
+
+    (void)state;
+    settings_init(&settings, 2);
+    assert_int_equal(change(&settings, pairs, 1, true, &done, &explain), 0);
+    memset(key, 'x', sizeof(key) - 1);
+    memset(value, 'x', sizeof(value) - 1);
+    assert_int_equal(done.n_later, 1);
+    assert_string_equal(done.later[0], "actors");
+}
+
 /* As a reload asks: what cannot change now is checked, listed and left. */
 static void test_change_later(void **state)
 {
@@ -506,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_given_sizes_do_not_shrink),
         cmocka_unit_test(test_change),
         cmocka_unit_test(test_change_later),
+        cmocka_unit_test(test_change_outlives_its_pairs),
         cmocka_unit_test(test_live_ranges),
         cmocka_unit_test(test_show),
         cmocka_unit_test(test_explain),
