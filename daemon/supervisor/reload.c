@@ -173,10 +173,12 @@ void reload_begin(struct reload *reload, struct seat *seat)
     int r;
 
     if (reload->running) {
-        log_notice("a reload is running already");
+        reload->again = true;
+        log_notice("a reload is running already: the configuration is read once more when it ends");
         return;
     }
     reload->running = true;
+    reload->again = false;
     reload->wanted = calloc(1, sizeof(*reload->wanted));
     r = reload->wanted ? config_load(reload->wanted, reload->options, text) : -ENOMEM;
     if (r == 0) {

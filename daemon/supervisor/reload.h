@@ -20,10 +20,12 @@ struct reload {
     const struct reload_ops *ops;
     void *userdata;
     bool running;
+    bool again;            /* it was asked for while one ran: that one may have read too early */
     struct config *wanted; /* waits for the executor's verdict */
 };
 
 void reload_init(struct reload *reload, struct config *config, const struct options *options,
                  const struct reload_ops *ops, void *userdata);
+/* While one runs: `again` is set, and who is told that it has ended begins once more. */
 void reload_begin(struct reload *reload, struct seat *seat);
 void reload_fini(struct reload *reload);

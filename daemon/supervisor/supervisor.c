@@ -281,23 +281,27 @@ static void supervisor_on_reload_applied(void *userdata)
     clients_update_roles(&supervisor->clients);
 }
 
-static void supervisor_on_reload_ended(void *userdata)
-{
-    struct supervisor *supervisor = userdata;
-
-    if (!supervisor->stopping_ns && supervisor_only_seat(supervisor)->boot.boots > 0)
-        notify_ready(&supervisor->notify);
-}
-
-static const struct reload_ops supervisor_reload_ops = { .applied = supervisor_on_reload_applied,
-                                                         .ended = supervisor_on_reload_ended };
-
 static void supervisor_reload(struct supervisor *supervisor)
 {
     if (!supervisor->reload.running)
         notify_reloading(&supervisor->notify);
     reload_begin(&supervisor->reload, supervisor_only_seat(supervisor));
 }
+
+static void supervisor_on_reload_ended(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+
+    if (supervisor->stopping_ns)
+        return;
+    if (supervisor->reload.again)
+        supervisor_reload(supervisor);
+    else if (supervisor_only_seat(supervisor)->boot.boots > 0)
+        notify_ready(&supervisor->notify);
+}
+
+static const struct reload_ops supervisor_reload_ops = { .applied = supervisor_on_reload_applied,
+                                                         .ended = supervisor_on_reload_ended };
 
 static void supervisor_on_signal(uv_signal_t *handle, int signal)
 {

@@ -157,6 +157,26 @@ static void test_reload(void **state)
     close(fd);
 }
 
+/* What is written while a reload runs is not what that one has read. */
+static void test_reload_while_one_runs(void **state)
+{
+    int fd = peer_connect("reload again");
+    pid_t pid = peer_executor_pid(fd);
+
+    (void)state;
+    assert_int_equal(kill(pid, SIGSTOP), 0); /* the first one waits for its verdict */
+    service_write_config(SERVICE_SMALL "throughput=131\n");
+    while (!service_log_contains("a reload is running already")) {
+        assert_int_equal(kill(service_pid, SIGHUP), 0);
+        poll(NULL, 0, 2);
+    }
+    service_write_config(SERVICE_SMALL "throughput=132\n");
+    kill(service_pid, SIGHUP);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    peer_wait_for_throughput(fd, 132);
+    close(fd);
+}
+
 static void test_statistics_header(void **state)
 {
     char path[128];
@@ -247,10 +267,14 @@ static void test_killed_service(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_executor_dies),     cmocka_unit_test(test_request_in_flight),
-        cmocka_unit_test(test_back_pressure),     cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_executor_dies),
+        cmocka_unit_test(test_request_in_flight),
+        cmocka_unit_test(test_back_pressure),
+        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_reload_while_one_runs),
         cmocka_unit_test(test_statistics_header), /* stops the service */
-        cmocka_unit_test(test_second_signal),     cmocka_unit_test(test_killed_service),
+        cmocka_unit_test(test_second_signal),
+        cmocka_unit_test(test_killed_service),
     };
 
     if (!service_init(argc, argv))
