@@ -281,6 +281,77 @@ static void test_every_other_burst_keeps(void **state)
     pair_end(&p);
 }
 
+/* A burst into each buffer, and what has them given back if it may be. */
+static void pair_burst(struct pair *p)
+{
+    for (unsigned i = 0; i < 2; i++)
+        pair_gulp(p, 20000, 0);
+}
+
+static void pair_little(struct pair *p)
+{
+    for (unsigned i = 0; i < 2 * RECLAIM_RUNS; i++)
+        pair_gulp(p, 10, 0);
+}
+
+/* What a first burst touches costs nothing, what a second one touches again does: reclaim.M5. */
+static void test_what_is_touched_again_is_paid(void **state)
+{
+    (void)state;
+    struct pair p;
+    pair_begin(&p);
+    struct allowance *allowance = &p.f.engine->workers[0]->allowance;
+    pair_burst(&p);
+    assert_int_equal(allowance->pages, RECLAIM_ALLOWANCE);
+    pair_little(&p);
+    uint64_t given = engine_fixture_stat(&p.f, STAT_bytes_reclaimed) / PAGE;
+    assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 2);
+    allowance->pages = 2000; /* it grows where something may be given back, and not between */
+    pair_burst(&p);
+    assert_int_equal(allowance->pages, 2000 - given);
+    pair_burst(&p); /* they are there by now */
+    assert_int_equal(allowance->pages, 2000 - given);
+    pair_end(&p);
+}
+
+/* Whose allowance is used up keeps what it has, until time has gone by: reclaim.M5. */
+static void test_no_allowance_keeps(void **state)
+{
+    (void)state;
+    struct pair p;
+    pair_begin(&p);
+    struct allowance *allowance = &p.f.engine->workers[0]->allowance;
+    pair_burst(&p);
+    allowance->pages = -1000000000; /* days */
+    for (unsigned round = 0; round < 3; round++)
+        pair_little(&p);
+    assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 0);
+    assert_true(allowance->pages < -900000000);
+    allowance->at -= ticks_of_ns(UINT64_C(1000000000) * 1000000); /* they have passed */
+    pair_little(&p);
+    assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 2);
+    assert_in_range(allowance->pages, 1, RECLAIM_ALLOWANCE);
+    pair_end(&p);
+}
+
+/* Where memory is short nobody asks for it: reclaim.M3. */
+static void test_pressed_without_allowance(void **state)
+{
+    (void)state;
+    struct pair p;
+    pair_begin(&p);
+    pair_burst(&p);
+    p.f.engine->workers[0]->allowance.pages = -1000000000;
+    engine_set_waiting(p.f.engine, (uint64_t)budget_pages(p.f.engine) * PAGE * 3 / 2, 0, 0);
+    assert_true(budget_is_pressed(p.f.engine) && !budget_is_full(p.f.engine));
+    pair_gulp(&p, 10, 0);
+    assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 1);
+    assert_false(budget_is_pressed(p.f.engine)); /* the other one may stay */
+    pair_gulp(&p, 10, 0);
+    assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 1);
+    pair_end(&p);
+}
+
 /* A batch that its own actors extend goes round within the bound. */
 static void test_batches_that_extend_themselves(void **state)
 {
@@ -390,6 +461,9 @@ int main(void)
         cmocka_unit_test(test_bursts_are_given_back),
         cmocka_unit_test(test_need_is_kept),
         cmocka_unit_test(test_every_other_burst_keeps),
+        cmocka_unit_test(test_what_is_touched_again_is_paid),
+        cmocka_unit_test(test_no_allowance_keeps),
+        cmocka_unit_test(test_pressed_without_allowance),
         cmocka_unit_test(test_batches_that_extend_themselves),
         cmocka_unit_test(test_outbox_of_a_large_flush),
         cmocka_unit_test(test_over_restarts),

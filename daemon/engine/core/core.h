@@ -74,6 +74,7 @@ struct worker {
     /* this worker alone */
     alignas(64) struct place place;
     struct flush flush;
+    struct allowance allowance;
     struct actor_store actors;
     struct placing placing;
 
@@ -115,7 +116,7 @@ struct engine {
     struct source *sources; /* mailboxes, then ports */
     uint32_t n_sources;
     bool recovered, started;
-    bool can_order_all; /* the kernel has that barrier (order_all.h) */
+    bool can_order_all;          /* the kernel has that barrier (order_all.h) */
     /* [n_ids]: workers that run or may come, detached actors, the control thread */
     struct worker **workers;
     struct worker *control;

@@ -24,9 +24,12 @@ int reclaim_open(struct engine *e)
     memset((void *)e->windows, 0, n * sizeof(*e->windows));
     for (uint32_t i = 0; i < n; i++)
         e->windows[i].resident = reclaim_pages_at_start(e, segment->header->window_bytes);
-    for (uint32_t id = 0; id < segment->n_ids; id++)
+    for (uint32_t id = 0; id < segment->n_ids; id++) {
         e->workers[id]->flush.window.resident =
             reclaim_pages_at_start(e, segment->header->outbox_bytes);
+        e->workers[id]->allowance =
+            (struct allowance){ .pages = RECLAIM_ALLOWANCE, .at = ticks_now() };
+    }
     return 0;
 }
 
@@ -39,6 +42,7 @@ void reclaim_close(struct engine *e)
 void reclaim_exchange(struct window_history *a, struct window_history *b)
 {
     uint32_t charged_a = load_relaxed(&a->charged), charged_b = load_relaxed(&b->charged);
+    uint32_t given = a->given;
     struct window_history c;
     memcpy(&c, a, sizeof(c));
     memcpy(a, b, offsetof(struct window_history, charged));
@@ -50,8 +54,54 @@ void reclaim_exchange(struct window_history *a, struct window_history *b)
         store_relaxed(&a->times[i], load_relaxed(&b->times[i]));
         store_relaxed(&b->times[i], time);
     }
+    a->given = b->given;
+    b->given = given;
     store_relaxed(&a->charged, charged_b);
     store_relaxed(&b->charged, charged_a);
+}
+
+void reclaim_grow(struct worker *w, struct window_history *history, uint32_t touched)
+{
+    uint32_t grown = touched - history->resident,
+             again = grown < history->given ? grown : history->given;
+    history->resident = touched;
+    history->given -= again;
+    w->allowance.pages -= again;
+}
+
+/* Nothing but memory depends on the clock: where it stands still, a load that has used its
+ * allowance up keeps its windows until memory is short. */
+static bool reclaim_may(struct worker *w)
+{
+    struct allowance *allowance = &w->allowance;
+    uint64_t now = ticks_now(), ms = ticks_to_ns(now - allowance->at) / 1000000;
+    if (ms > 0) {
+        uint64_t room = (uint64_t)(RECLAIM_ALLOWANCE - allowance->pages);
+        allowance->at = now;
+        if (ms > room / RECLAIM_PAGES_MS)
+            allowance->pages = RECLAIM_ALLOWANCE;
+        else
+            allowance->pages += (int64_t)(ms * RECLAIM_PAGES_MS);
+    }
+    return allowance->pages > 0;
+}
+
+/* Is it the time to give something back of the window? If not, its next runs are looked at. */
+static bool reclaim_is_allowed(struct worker *w, struct window_history *history)
+{
+    bool allowed = budget_is_pressed(w->engine) || reclaim_may(w);
+    if (!allowed)
+        history->little = history->need = 0;
+    return allowed;
+}
+
+/* What has grown without being noted is more than that: at most what is behind. */
+static uint32_t reclaim_given(const struct window_history *history, uint64_t window_bytes,
+                              uint32_t behind, bool known)
+{
+    uint64_t given = (uint64_t)history->given + (known ? history->resident - behind : 0),
+             most = reclaim_pages(window_bytes) - behind;
+    return (uint32_t)(given < most ? given : most);
 }
 
 /* Everything behind twice the recent need. madvise(MADV_REMOVE) is fallocate(FALLOC_FL_PUNCH_HOLE)
@@ -71,6 +121,7 @@ static void reclaim_give_back(struct worker *w, struct window_history *history, 
     if (bytes > 0 && madvise(base + (uint64_t)behind * RECLAIM_PAGE, bytes, MADV_REMOVE) == 0) {
         stat_add(w, STAT_windows_reclaimed, 1);
         stat_add(w, STAT_bytes_reclaimed, known ? bytes : 0);
+        history->given = reclaim_given(history, window_bytes, behind, known);
     }
     /* refused (locked): not tried until it has grown again */
     if (bytes > 0)
@@ -87,15 +138,17 @@ void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer)
     engine_check("reclaim.M1", !queue_has_batch(load_relaxed(&emptied->sel)) &&
                                    buffer != queue_active(load_relaxed(&emptied->sel)) &&
                                    load_relaxed(&emptied->len[buffer]) == 0);
-    reclaim_give_back(w, &w->engine->windows[2 * queue + buffer],
-                      segment_window(segment, queue, buffer), segment->header->window_bytes,
-                      RECLAIM_QUEUE_PAGES);
+    struct window_history *history = &w->engine->windows[2 * queue + buffer];
+    if (reclaim_is_allowed(w, history))
+        reclaim_give_back(w, history, segment_window(segment, queue, buffer),
+                          segment->header->window_bytes, RECLAIM_QUEUE_PAGES);
 }
 
 void reclaim_outbox(struct worker *w)
 {
-    reclaim_give_back(w, &w->flush.window, w->outbox.log, w->engine->segment.header->outbox_bytes,
-                      RECLAIM_OUTBOX_PAGES);
+    if (reclaim_is_allowed(w, &w->flush.window))
+        reclaim_give_back(w, &w->flush.window, w->outbox.log,
+                          w->engine->segment.header->outbox_bytes, RECLAIM_OUTBOX_PAGES);
 }
 
 static bool reclaim_buffer(struct worker *w, uint32_t queue, unsigned buffer)

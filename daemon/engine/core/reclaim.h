@@ -18,6 +18,10 @@
  *     memory is short (budget_is_pressed), behind each run that leaves an empty buffer.
  * reclaim.M4  Both buffers of a queue whose runner finds nothing in it may be given back by him
  *     under its lock: no sender writes there meanwhile.
+ * reclaim.M5  Pages that were given back and are touched again are taken off the worker's
+ *     allowance, which grows with time. While there is none, runs give nothing back but where
+ *     memory is short: a load that needs its windows now and then touches RECLAIM_ALLOWANCE pages
+ *     again, and RECLAIM_PAGES_MS a millisecond. What is given back once costs nothing of it.
  */
 #pragma once
 
@@ -30,6 +34,8 @@ enum {
     RECLAIM_RUNS = 16,                       /* so many in a row that used less than half */
     RECLAIM_QUEUE_PAGES = BUDGET_FREE_PAGES, /* not worth a system call */
     RECLAIM_OUTBOX_PAGES = 8,
+    RECLAIM_ALLOWANCE = 2048, /* pages at most; and at first */
+    RECLAIM_PAGES_MS = 1,     /* a page costs 0.3 to 15 us, a virtual machine's most */
     /* bytes behind a tail that copying by whole words may touch (outbox.c) */
     RECLAIM_REACH = 1024,
 };
@@ -55,12 +61,15 @@ static inline uint32_t reclaim_pages(uint64_t bytes)
     return (uint32_t)((bytes + RECLAIM_PAGE - 1) / RECLAIM_PAGE);
 }
 
+/* The window has grown: reclaim.M5. */
+void reclaim_grow(struct worker *w, struct window_history *history, uint32_t touched);
+
 /* One more use.  True: there have been enough small ones. */
-static inline bool reclaim_note(struct window_history *history, uint32_t need, uint32_t touched,
-                                uint32_t keep)
+static inline bool reclaim_note(struct worker *w, struct window_history *history, uint32_t need,
+                                uint32_t touched, uint32_t keep)
 {
     if (unlikely(touched > history->resident))
-        history->resident = touched;
+        reclaim_grow(w, history, touched);
     if (likely(history->resident <= keep || 2 * need >= history->resident)) {
         if (unlikely(history->little > 0))
             history->little = history->need = 0;
@@ -72,11 +81,11 @@ static inline bool reclaim_note(struct window_history *history, uint32_t need, u
 }
 
 /* Is a buffer that has been emptied to be given back? */
-static inline bool reclaim_is_due(struct engine *e, struct window_history *history,
+static inline bool reclaim_is_due(struct worker *w, struct window_history *history,
                                   uint32_t touched)
 {
-    return reclaim_note(history, touched - 1, touched, RECLAIM_QUEUE_PAGES) ||
-           (unlikely(budget_is_pressed(e)) && history->resident > RECLAIM_QUEUE_PAGES);
+    return reclaim_note(w, history, touched - 1, touched, RECLAIM_QUEUE_PAGES) ||
+           (unlikely(budget_is_pressed(w->engine)) && history->resident > RECLAIM_QUEUE_PAGES);
 }
 
 /* A run of the queue's batch has ended, and the batch goes on (budget.B7). */
@@ -106,7 +115,7 @@ static inline bool reclaim_after_run(struct worker *w, uint32_t id, struct segme
         uint32_t touched = reclaim_pages(load_relaxed(&queue->ring) + RECLAIM_REACH);
         freed = budget_has_notes(history);
         budget_notes_clear(e, history);
-        if (unlikely(reclaim_is_due(e, history, touched))) {
+        if (unlikely(reclaim_is_due(w, history, touched))) {
             reclaim_queue(w, id, buffer);
             return true; /* reclaim.M3 */
         }
@@ -115,7 +124,7 @@ static inline bool reclaim_after_run(struct worker *w, uint32_t id, struct segme
     }
     uint32_t need = reclaim_pages(w->flush.longest);
     w->flush.longest = 0;
-    if (unlikely(reclaim_note(&w->flush.window, need, need + 1, RECLAIM_OUTBOX_PAGES)))
+    if (unlikely(reclaim_note(w, &w->flush.window, need, need + 1, RECLAIM_OUTBOX_PAGES)))
         reclaim_outbox(w);
     return freed;
 }

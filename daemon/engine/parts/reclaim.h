@@ -29,5 +29,12 @@ struct window_history {
     struct budget_note notes[BUDGET_NOTES];
     /* as the notes; whoever takes records from a port reads them at any time */
     alignas(64) _Atomic uint64_t times[BUDGET_NOTES];
+    uint32_t given; /* pages that were given back, and are not touched again yet */
 };
 _Static_assert(sizeof(struct window_history) == 128, "two cache lines");
+
+/* What a worker may still have to touch again (reclaim.M5). */
+struct allowance {
+    int64_t pages;
+    uint64_t at; /* ticks: it has grown until then */
+};
