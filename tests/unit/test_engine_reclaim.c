@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "baseline_queue.h"
+#include "daemon/engine/core/populate.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
@@ -453,6 +454,34 @@ static void test_pages_of_64_kib(void **state)
     pair_end(&p);
 }
 
+/* The pages that a group will lie in, and no others: populate.PP1, populate.PP2. */
+static void test_pages_are_asked_for_together(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    actor_ref actor, other;
+    fixture_begin(&f, &actor, &other);
+    struct engine *e = f.engine;
+    struct window_history *window = &e->windows[2 * QUEUE];
+    uint8_t *base = segment_window(&e->segment, QUEUE, 0);
+    uint64_t before = buffer_resident(&f, QUEUE, 0),
+             asked = (uint64_t)budget_whole_pages(e, 40) * PAGE - budget_free_pages(e) * PAGE;
+    populate_window(e, window, base, 100); /* nobody's: the copy touches them */
+    assert_int_equal(buffer_resident(&f, QUEUE, 0), before);
+    e->cannot_populate = true;
+    populate_window(e, window, base, 39 * PAGE + 1);
+    assert_int_equal(buffer_resident(&f, QUEUE, 0), before);
+    e->cannot_populate = false;
+    populate_window(e, window, base, 39 * PAGE + 1);
+    if (!e->cannot_populate) /* else the kernel does not know it */
+        assert_int_equal(buffer_resident(&f, QUEUE, 0), before + asked);
+    before = buffer_resident(&f, QUEUE, 0);
+    budget_touch(e, window, 60 * PAGE);
+    populate_window(e, window, base, 50 * PAGE); /* they are known to be there */
+    assert_int_equal(buffer_resident(&f, QUEUE, 0), before);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_outbox_of_a_large_flush),
         cmocka_unit_test(test_over_restarts),
         cmocka_unit_test(test_pages_of_64_kib),
+        cmocka_unit_test(test_pages_are_asked_for_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,7 @@ struct engine {
     struct source *sources; /* mailboxes, then ports */
     uint32_t n_sources;
     bool recovered, started;
+    atomic_bool cannot_populate; /* populate.PP2 */
     bool can_order_all;          /* the kernel has that barrier (order_all.h) */
     /* [n_ids]: workers that run or may come, detached actors, the control thread */
     struct worker **workers;

@@ -9,6 +9,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/budget.h"
+#include "daemon/engine/core/populate.h"
 #include "daemon/engine/observe/observe.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/deliver.h"
@@ -94,6 +95,16 @@ static inline void flush_account(struct worker *w, struct window_history *window
         flush_account_time(w, window, group);
 }
 
+/* The group may be all of the outbox, or a part. */
+static __attribute__((noinline)) void
+flush_populate(struct worker *w, const struct outbox_group *group, unsigned active, uint64_t length)
+{
+    struct engine *e = w->engine;
+    populate_window(e, &e->windows[2 * group->destination + active],
+                    segment_window(&e->segment, group->destination, active),
+                    length + outbox_group_bytes(w, group));
+}
+
 /* One step: a message queue. */
 static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_group *group)
 {
@@ -107,6 +118,8 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     uint64_t length = load_relaxed(&queue->len[active]);
     bool first = length == 0;
     POINT(flush_locked, w, step, group, queue, active, length);
+    if (populate_is_worth(length + w->outbox.length))
+        flush_populate(w, group, active, length);
     uint64_t end = flush_group_copy(w, group, segment_window(&e->segment, destination, active),
                                     length, e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
     if (unlikely(destination == w->observer.destination))
