@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of a window that are about to be written are asked for together.
  *
- * A page that is written for the first time costs a fault: on a machine of one's own half a
- * microsecond, inside a virtual machine up to 20, and under the queue's lock. Asked for by
- * madvise(MADV_POPULATE_WRITE), pages cost a half to a tenth of that.
+ * A page that is written for the first time costs a fault, under the queue's lock. Asked for by
+ * madvise(MADV_POPULATE_WRITE), one page cost a third of that and sixteen a tenth where it was
+ * measured (docs/why/2026-11-28-bursts-keep-their-windows.md).
  *
  * populate.PP1  Only what will be written now is asked for, so a window holds what it would hold
  *     anyhow (the bound of docs/engine/segment.md, Giving back).

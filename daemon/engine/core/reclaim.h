@@ -35,7 +35,7 @@ enum {
     RECLAIM_QUEUE_PAGES = BUDGET_FREE_PAGES, /* not worth a system call */
     RECLAIM_OUTBOX_PAGES = 8,
     RECLAIM_ALLOWANCE = 2048, /* pages at most; and at first */
-    RECLAIM_PAGES_MS = 1,     /* a page costs 0.3 to 15 us, a virtual machine's most */
+    RECLAIM_PAGES_MS = 1,     /* 1 % of a worker where one costs 10 us */
     /* bytes behind a tail that copying by whole words may touch (outbox.c) */
     RECLAIM_REACH = 1024,
 };
