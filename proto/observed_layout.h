@@ -30,30 +30,10 @@
 #include <stdint.h>
 
 #include "bounds.h"
-#include "log_linear.h"
+#include "time_cells.h"
 
 #define OBSERVED_MAGIC   UINT64_C(0x6f64656f6e6f6273) /* "odeonobs" */
 #define OBSERVED_VERSION 4
-
-/* Times have eight cells to a power of two, from 32 ns to 18 minutes; longer ones share the last
- * cell. */
-enum {
-    OBSERVED_UNIT_SHIFT = 5,
-    OBSERVED_BITS = 3,
-    OBSERVED_RANGE = 35,
-    OBSERVED_CELLS = LOG_LINEAR_CELLS(OBSERVED_BITS, OBSERVED_RANGE),
-};
-
-static inline uint32_t observed_cell(uint64_t ns)
-{
-    uint64_t units = ns >> OBSERVED_UNIT_SHIFT;
-    return units >> OBSERVED_RANGE ? OBSERVED_CELLS - 1 : log_linear_cell(units, OBSERVED_BITS);
-}
-/* The largest time that falls into the cell, in ns. */
-static inline uint64_t observed_cell_top(uint32_t cell)
-{
-    return ((log_linear_cell_top(cell, OBSERVED_BITS) + 1) << OBSERVED_UNIT_SHIFT) - 1;
-}
 
 /* What a type's messages have come to, as one worker has seen it. A sample stands for all messages
  * since the one before: figures are estimates but for what was timed by itself. */
@@ -66,7 +46,7 @@ struct observed_type {
     _Atomic uint64_t samples; /* that the others were estimated from */
     _Atomic uint64_t sampled; /* ... and the waiting */
     _Atomic uint64_t failed;  /* messages that could not be run, counted one by one */
-    _Atomic uint64_t run[OBSERVED_CELLS], wait[OBSERVED_CELLS]; /* messages, by their times */
+    _Atomic uint64_t run[TIME_CELLS], wait[TIME_CELLS]; /* messages, by their times */
 };
 
 /* What is most in a window, by space-saving: whoever has more than `error` is among them. */

@@ -120,13 +120,13 @@ static uint64_t observe_quantile(const uint64_t *now, const uint64_t *before, do
 {
     uint64_t sum = 0, below = 0, rank;
 
-    for (uint32_t i = 0; i < OBSERVED_CELLS; i++)
+    for (uint32_t i = 0; i < TIME_CELLS; i++)
         sum += observe_since(now[i], before ? before[i] : 0);
     rank = (uint64_t)((double)sum * share);
-    for (uint32_t i = 0; i < OBSERVED_CELLS && sum; i++) {
+    for (uint32_t i = 0; i < TIME_CELLS && sum; i++) {
         below += observe_since(now[i], before ? before[i] : 0);
         if (below > rank || below == sum)
-            return observed_cell_top(i);
+            return time_cell_top(i);
     }
     return 0;
 }
@@ -221,9 +221,9 @@ int odeon_observe_times(struct odeon_observer *observer, uint32_t id, enum odeon
     if (id == 0 || id >= observer->now.n_types)
         return error_set(-ENOENT, "there is no actor type of number %u", id);
     cells = what == ODEON_TIMES_RUN ? observer->now.types[id].run : observer->now.types[id].wait;
-    for (uint32_t i = 0; i < OBSERVED_CELLS; i++) {
+    for (uint32_t i = 0; i < TIME_CELLS; i++) {
         /* the last cell has all that is longer, too */
-        while (at < n && (observed_cell_top(i) >= below_ns[at] || i == OBSERVED_CELLS - 1))
+        while (at < n && (time_cell_top(i) >= below_ns[at] || i == TIME_CELLS - 1))
             ret_counts[at++] = sum;
         sum += cells[i];
     }

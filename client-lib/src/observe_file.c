@@ -92,7 +92,7 @@ static void observe_file_add_type(struct observe_type *to, const struct observed
     to->samples += from->samples;
     to->sampled += from->sampled;
     to->failed += from->failed;
-    for (uint32_t i = 0; i < OBSERVED_CELLS; i++) {
+    for (uint32_t i = 0; i < TIME_CELLS; i++) {
         to->run[i] += from->run[i];
         to->wait[i] += from->wait[i];
     }

@@ -18,7 +18,7 @@
 /* Of one type, over all workers. */
 struct observe_type {
     uint64_t messages, run_ns, sends, waited, wait_ns, timed, samples, sampled, failed;
-    uint64_t run[OBSERVED_CELLS], wait[OBSERVED_CELLS];
+    uint64_t run[TIME_CELLS], wait[TIME_CELLS];
     uint64_t live; /* actors; while it is added up it may be below 0, round the end */
 };
 struct observe_name {

@@ -172,7 +172,7 @@ static void test_slow_messages_are_counted_not_estimated(void **state)
     assert_int_equal(SUM(&held.f, held.type, timed), LOADS);
     assert_int_equal(SUM(&held.f, held.type, samples), 0);
     assert_int_equal(SUM(&held.f, held.type, run_ns), (uint64_t)LOADS * LOAD_NS);
-    assert_int_equal(SUM(&held.f, held.type, run[observed_cell(LOAD_NS)]), LOADS);
+    assert_int_equal(SUM(&held.f, held.type, run[time_cell(LOAD_NS)]), LOADS);
     /* marks.M3: no weight is lost; what was flushed before them, two records of new actors and the
      * gate's message, may be in the first one's */
     assert_in_range(SUM(&held.f, held.type, waited), LOADS, LOADS + BEFORE);

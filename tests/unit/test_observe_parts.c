@@ -153,13 +153,13 @@ static void test_a_cell_of_times_is_at_most_an_eighth_wide(void **state)
 {
     (void)state;
     for (uint64_t ns = 0; ns < UINT64_C(1) << 40; ns += 1 + ns / 97) {
-        uint32_t cell = observed_cell(ns);
-        uint64_t top = observed_cell_top(cell);
-        assert_true(cell < OBSERVED_CELLS);
+        uint32_t cell = time_cell(ns);
+        uint64_t top = time_cell_top(cell);
+        assert_true(cell < TIME_CELLS);
         assert_true(top >= ns && top - ns <= ns / 8 + 32);
-        assert_int_equal(observed_cell(top), cell);
+        assert_int_equal(time_cell(top), cell);
     }
-    assert_int_equal(observed_cell(UINT64_MAX), OBSERVED_CELLS - 1);
+    assert_int_equal(time_cell(UINT64_MAX), TIME_CELLS - 1);
 }
 
 /* trace.T1 */

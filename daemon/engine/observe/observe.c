@@ -435,7 +435,7 @@ static void observe_waited(struct worker *w, struct sketch_sample *sample)
         observer->tail.counted = observe_tail_appends(w);
     observe_raise(&type->waited, weight);
     observe_raise(&type->wait_ns, wait * weight);
-    observe_raise(&type->wait[observed_cell(wait)], weight);
+    observe_raise(&type->wait[time_cell(wait)], weight);
     observe_raise(&type->sampled, 1);
     sample->add[OBSERVED_BY_WAIT] = wait * weight;
     sample->flow = observe_sender(w, observer->aim.from) << 16 | observer->aim.type;
@@ -448,7 +448,7 @@ static void observe_ran(struct observed_type *type, uint64_t ns, uint64_t n, uin
     observe_raise(&type->messages, n);
     observe_raise(&type->run_ns, ns * n);
     observe_raise(&type->sends, sends * n);
-    observe_raise(&type->run[observed_cell(ns)], n);
+    observe_raise(&type->run[time_cell(ns)], n);
 }
 
 /* What a sample of a quick behaviour stands for. */
