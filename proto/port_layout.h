@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 #include "proto/bounds.h"
+#include "proto/time_cells.h"
 
 enum { PORT_WORDS_BYTES = 4096 }; /* room for either side's words */
 
@@ -61,6 +62,15 @@ enum port_wait {
     PORT_WAIT_STEP = 4,  /* the sequence counts in steps of this */
 };
 
+/* Round trips, as the client's library has measured them: of its calls and of its posts with a
+ * deadline, from the post to when it took the outcome. For people: the service adds them up, and
+ * nothing depends on them. They only grow; whoever receives writes them. */
+struct port_round_trips {
+    _Atomic uint64_t refused, late; /* what the service refused; what had no answer in time */
+    _Atomic uint64_t longest_ns;
+    _Atomic uint64_t answered[TIME_CELLS]; /* by how long that took */
+};
+
 struct port_client {
     alignas(128) _Atomic uint64_t submission_tail;
     alignas(128) _Atomic uint64_t delivery_head;
@@ -70,10 +80,12 @@ struct port_client {
     _Atomic uint32_t room_wait;
     /* 1: the client has closed the port; for an odeond that was not there to be told */
     _Atomic uint32_t departed;
+    alignas(128) struct port_round_trips round_trips;
 };
 
 struct port_executor {
     alignas(128) _Atomic uint64_t submission_head;
+    _Atomic uint64_t posts; /* records that were taken from the submission ring */
     alignas(128) _Atomic uint64_t delivery_tail;
     alignas(128) _Atomic uint32_t delivery_futex; /* counts wake-ups for deliveries */
     _Atomic uint32_t room_futex;                  /* counts wake-ups for room */
@@ -84,6 +96,8 @@ struct port_executor {
     _Atomic uint32_t epoch;   /* boot count of the executor that serves the port */
     _Atomic uint32_t broken;  /* enum port_broken: the port has been closed, and why */
     _Atomic uint64_t dropped; /* deliveries that were dropped because the client did not receive */
+    _Atomic uint64_t
+        refused; /* records that were refused; as with `posts`, a crash may lose some */
 };
 static_assert(sizeof(struct port_client) <= PORT_WORDS_BYTES &&
                   sizeof(struct port_executor) <= PORT_WORDS_BYTES,

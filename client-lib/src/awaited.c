@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client-lib/src/error.h"
+#include "client-lib/src/round_trip.h"
 
 enum {
     AWAITED_ROUND_SHIFT = 32,
@@ -22,7 +23,7 @@ struct awaited_ring {
 
 struct awaited {
     uint64_t correlation; /* the caller's */
-    int64_t deadline_ns;
+    int64_t began_ns, deadline_ns;
     odeon_ref to;
     uint32_t type, round;
     /* --- who receives (awaited.A2) */
@@ -120,8 +121,9 @@ int awaited_prepare(struct odeon_port *port, uint64_t *ret_id)
 }
 
 void awaited_begin(struct odeon_port *port, uint64_t id, odeon_ref to, uint32_t type,
-                   uint64_t correlation, int64_t within_ns)
+                   uint64_t correlation, int64_t after_ns, int64_t within_ns)
 {
+    int64_t now_ns = monotonic_ns();
     struct awaiting *a = awaited_of(port);
     uint32_t slot = (uint32_t)id;
     struct awaited *awaited;
@@ -134,7 +136,8 @@ void awaited_begin(struct odeon_port *port, uint64_t id, odeon_ref to, uint32_t 
     awaited = &a->slots[slot];
     awaited->round = (uint32_t)(id >> AWAITED_ROUND_SHIFT) & AWAITED_ROUND_MASK;
     awaited->correlation = correlation;
-    awaited->deadline_ns = deadline_after(within_ns);
+    awaited->began_ns = deadline_from(now_ns, after_ns);
+    awaited->deadline_ns = deadline_from(now_ns, within_ns);
     awaited->to = to;
     awaited->type = type;
     awaited_put(&a->begun, slot);
@@ -244,9 +247,11 @@ bool awaited_settle(struct odeon_port *port, struct odeon_delivery *delivery)
     awaited = &a->slots[slot];
     awaited_leave_heap(a, awaited);
     if (delivery->type == MESSAGE_TYPE_REFUSAL) {
+        round_trip_refused(port);
         memcpy(&awaited->refusal, delivery->data, sizeof(awaited->refusal));
         awaited_hand_out(port, awaited, delivery);
     } else {
+        round_trip_answered(port, awaited->began_ns);
         delivery->correlation = awaited->correlation;
         awaited_put(&a->freed, slot);
     }
@@ -290,6 +295,7 @@ bool awaited_expire(struct odeon_port *port, struct odeon_delivery *ret_delivery
     }
     awaited_leave_heap(a, awaited);
     PORT_SET(a->n_expired, a->n_expired + 1);
+    round_trip_late(port);
     awaited->refusal = (struct odeon_refusal){ .to = awaited->to,
                                                .type = (uint16_t)awaited->type,
                                                .reason = ODEON_REASON_DEADLINE };

@@ -34,9 +34,9 @@ enum { AWAITED_MAX = 16384, AWAITED_NOWHERE = UINT32_MAX }; /* slots: a power of
  * to the service. Nothing has happened yet: who posts says awaited_begin() when there is room. */
 int awaited_prepare(struct odeon_port *port, uint64_t *ret_id);
 /* awaited.A3: between reserving the record and publishing it; `id` is of the last
- * awaited_prepare(). */
+ * awaited_prepare(). Its round trip begins `after_ns` from now, when the service sends it on. */
 void awaited_begin(struct odeon_port *port, uint64_t id, odeon_ref to, uint32_t type,
-                   uint64_t correlation, int64_t within_ns);
+                   uint64_t correlation, int64_t after_ns, int64_t within_ns);
 
 /* The rest is for who receives. */
 

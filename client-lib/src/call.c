@@ -12,6 +12,7 @@
 #include "client-lib/src/post_with.h"
 #include "client-lib/src/receive.h"
 #include "client-lib/src/release.h"
+#include "client-lib/src/round_trip.h"
 
 /* Bytes that calls set aside for a client that never receives. */
 #define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT
@@ -159,12 +160,22 @@ static int call_post(struct odeon_port *port, odeon_ref to, uint32_t type, const
     return post_with(port, to, type, data, size, &o);
 }
 
+static void call_count(struct odeon_port *port, int outcome, int64_t began_ns)
+{
+    if (outcome == ODEON_CALL_REPLY)
+        round_trip_answered(port, began_ns);
+    else if (outcome == ODEON_CALL_REFUSED)
+        round_trip_refused(port);
+    else if (outcome == ODEON_CALL_EXPIRED)
+        round_trip_late(port);
+}
+
 static int call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
                 int64_t timeout_ns, const struct odeon_post_options *options,
                 struct odeon_delivery *ret_reply)
 {
+    int64_t began_ns, deadline_ns;
     uint64_t correlation, dropped;
-    int64_t deadline_ns;
     int result;
 
     if (!port || !ret_reply || (!data && size > 0))
@@ -179,12 +190,14 @@ static int call(struct odeon_port *port, odeon_ref to, uint32_t type, const void
                                            "take them with odeon_port_receive() first");
     *ret_reply = (struct odeon_delivery){ 0 };
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
-    deadline_ns = deadline_after(timeout_ns);
+    began_ns = monotonic_ns();
+    deadline_ns = deadline_from(began_ns, timeout_ns);
     dropped = odeon_port_dropped(port);
     result = call_post(port, to, type, data, size, timeout_ns, deadline_ns, correlation, options);
     if (result < 0)
         return result;
     result = call_wait_for_reply(port, correlation, deadline_ns, dropped, ret_reply);
+    call_count(port, result, began_ns);
     if (result != ODEON_CALL_REPLY && result != ODEON_CALL_REFUSED)
         *ret_reply = (struct odeon_delivery){ 0 };
     return result;

@@ -89,7 +89,8 @@ static int post_with_reserve(struct odeon_port *port, odeon_ref to, uint32_t typ
     if (result < 0)
         return result;
     if (o->within_ns) /* awaited.A3 */
-        awaited_begin(port, id, to, type, o->correlation, o->within_ns);
+        awaited_begin(port, id, to, type, o->correlation,
+                      (int64_t)(o->after_ns & ~ODEON_BOOT_TIME_BIT_), o->within_ns);
     if (o->trace)
         ((uint64_t *)*ret_payload)[o->after_ns ? -2 : -1] = o->trace;
     if (o->after_ns) /* the last of the optional words */

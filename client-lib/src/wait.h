@@ -33,14 +33,18 @@ static inline int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Below 0: never; else the moment `timeout_ns` from now. */
-static inline int64_t deadline_after(int64_t timeout_ns)
+/* Below 0: never; else the moment `timeout_ns` from `began_ns`, or from now. */
+static inline int64_t deadline_from(int64_t began_ns, int64_t timeout_ns)
 {
     int64_t deadline;
 
-    if (timeout_ns < 0 || __builtin_add_overflow(monotonic_ns(), timeout_ns, &deadline))
+    if (timeout_ns < 0 || __builtin_add_overflow(began_ns, timeout_ns, &deadline))
         return DEADLINE_NEVER;
     return deadline;
+}
+static inline int64_t deadline_after(int64_t timeout_ns)
+{
+    return timeout_ns < 0 ? DEADLINE_NEVER : deadline_from(monotonic_ns(), timeout_ns);
 }
 
 static inline void cpu_relax(void)

@@ -523,9 +523,10 @@ enum engine_port_waits {
 };
 struct engine_port_tally {
     actor_ref ref;
-    uint64_t posts; /* records taken since it was opened here; the others are bytes */
+    uint64_t posts; /* records taken since it was opened; the others are bytes */
     uint64_t not_taken, delivered, not_received, backlog;
     uint64_t dropped;             /* records that its client had no room for */
+    uint64_t refused;             /* records of its client that were refused */
     enum engine_port_waits waits; /* what its next record waits for */
 };
 int engine_port_tally(struct engine *engine, uint32_t id, uint32_t generation,

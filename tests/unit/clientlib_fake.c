@@ -216,3 +216,12 @@ bool fake_await(const _Atomic uint32_t *word, uint32_t mask)
     }
     return true;
 }
+
+uint64_t fake_count_answered(const struct fake *fake)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < TIME_CELLS; i++)
+        n += atomic_load(&fake->client->round_trips.answered[i]);
+    return n;
+}

@@ -42,6 +42,8 @@ bool fake_deliver_number(struct fake *fake, uint16_t type, uint64_t number, uint
 /* Sleeps until the doorbell rings, as the executor does with a cold port. false: nothing came
  * within ten seconds. */
 bool fake_sleep(struct fake *fake);
+/* Round trips that the client's memory says were answered. */
+uint64_t fake_count_answered(const struct fake *fake);
 uint64_t fake_doorbell_count(struct fake *fake); /* rings since the last look */
 /* Waits, by looking, until a shared word has a bit of `mask` set. false: it had none within ten
  * seconds. */

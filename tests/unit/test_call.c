@@ -111,6 +111,18 @@ static int call(struct script *s, uint64_t number, int64_t timeout_ns, struct od
     return outcome;
 }
 
+/* What the service reads of the calls (port_layout.h). */
+static void check_round_trips(const struct script *s, uint64_t answered, uint64_t refused,
+                              uint64_t late)
+{
+    const struct port_round_trips *trips = &s->fake.client->round_trips;
+
+    assert_int_equal(fake_count_answered(&s->fake), answered);
+    assert_int_equal(atomic_load(&trips->refused), refused);
+    assert_int_equal(atomic_load(&trips->late), late);
+    assert_true((answered > 0) == (atomic_load(&trips->longest_ns) > 0));
+}
+
 static void test_reply(void **state)
 {
     struct script *s = *state;
@@ -124,6 +136,7 @@ static void test_reply(void **state)
         assert_int_equal(*(const uint64_t *)reply.data, 2 * i);
         assert_true(reply.correlation >> 63 == 1);
         odeon_port_release(s->port);
+        check_round_trips(s, i, 0, 0);
     }
 }
 
@@ -179,6 +192,7 @@ static void test_refusal(void **state)
     assert_int_equal(refusal->to, actor);
     assert_int_equal(refusal->type, TYPE);
     assert_int_equal(refusal->reason, ODEON_REASON_NO_SUCH_ACTOR);
+    check_round_trips(s, 0, 1, 0);
     assert_int_equal(odeon_port_receive(s->port, &d), 1);
     assert_int_equal(d.type, TYPE);
 }
@@ -229,6 +243,7 @@ static void test_expiry_and_the_late_reply(void **state)
     assert_int_equal(call(s, 5, PATIENCE_NS, &d), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)d.data, 10);
     assert_int_equal(odeon_port_receive(s->port, &d), 0);
+    check_round_trips(s, 1, 0, 1);
 }
 
 static void test_expiry_before_anything_was_sent(void **state)
@@ -243,6 +258,7 @@ static void test_expiry_before_anything_was_sent(void **state)
     assert_int_equal(odeon_port_call(s->port, ODEON_NOBODY, TYPE, s->payload, 100, 1000000, &d),
                      -ESRCH);
     assert_int_equal(odeon_port_call(s->port, actor, TYPE, NULL, 1, 1000000, &d), -EINVAL);
+    check_round_trips(s, 0, 0, 0); /* none of them has begun */
 }
 
 static void test_closed_meanwhile(void **state)

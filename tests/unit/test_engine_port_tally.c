@@ -48,6 +48,10 @@ static void test_what_comes_through(void **state)
     assert_int_equal(tally_of(&f).not_received, 0);
     assert_int_equal(tally_of(&f).backlog, 0);
     assert_int_equal(tally_of(&f).dropped, 0);
+    assert_int_equal(tally_of(&f).refused, 0);
+    client_post(&c, echo + 1, number_type, &(uint64_t){ 1 }, 8);
+    assert_true(engine_fixture_until(tally_of(&f).refused == 1 && tally_of(&f).posts == POSTS + 1));
+    assert_int_equal(atomic_load(&c.executor->posts), POSTS + 1); /* for whoever has the file */
     assert_int_equal(tally_of(&f).waits, ENGINE_PORT_GOES_ON);
     assert_int_equal(tally_of(&f).delivered % 8, 0);
     client_free(&c);

@@ -259,6 +259,22 @@ static void test_waiting_for_room(void **state)
 
 /* ---- outcomes ---- */
 
+/* What is sent later begins its round trip then. */
+static void test_a_delay_is_no_part_of_a_round_trip(void **state)
+{
+    struct fixture *f = *state;
+    struct envelope e;
+
+    assert_int_equal(odeon_port_post_with(f->port, actor, TYPE, "x", 1,
+                                          ODEON_POST_OPTIONS(.correlation = 1, .after_ns = LONG_NS,
+                                                             .within_ns = 2 * (int64_t)LONG_NS)),
+                     0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_true(fake_deliver_number(&f->fake, TYPE, 1, word_at(f->payload), ENVELOPE_REPLY));
+    expect_reply(f, 1, 1);
+    assert_int_equal(atomic_load(&f->fake.client->round_trips.answered[0]), 1);
+}
+
 static void test_a_reply_has_its_callers_id(void **state)
 {
     struct fixture *f = *state;
@@ -271,6 +287,7 @@ static void test_a_reply_has_its_callers_id(void **state)
     expect_reply(f, 77, 2);
     expect_reply(f, 77, 1);
     expect_nothing(f);
+    assert_int_equal(fake_count_answered(&f->fake), 2);
     assert_int_equal(odeon_port_timeout(f->port), -1);
 }
 
@@ -283,6 +300,7 @@ static void test_a_refusal_has_its_callers_id(void **state)
     refuse(f, id);
     expect_refusal(f, 78, ODEON_REASON_NO_SUCH_ACTOR);
     expect_nothing(f);
+    assert_int_equal(atomic_load(&f->fake.client->round_trips.refused), 1);
 }
 
 static void test_deadlines_pass_in_their_order(void **state)
@@ -299,6 +317,9 @@ static void test_deadlines_pass_in_their_order(void **state)
     assert_true(fake_deliver_number(&f->fake, TYPE, 1, late, ENVELOPE_REPLY));
     refuse(f, late);
     expect_nothing(f);
+    assert_int_equal(atomic_load(&f->fake.client->round_trips.late), 3);
+    assert_int_equal(atomic_load(&f->fake.client->round_trips.refused), 0);
+    assert_int_equal(fake_count_answered(&f->fake), 0);
 }
 
 static void sleep_ns(int64_t ns)
@@ -328,6 +349,9 @@ static void test_what_has_come_goes_before_a_deadline(void **state)
         /* there is always more: the deadline is told all the same */
         assert_true(fake_deliver_number(&f->fake, TYPE, 100 + i, 0, 0));
     }
+    /* one was answered, and its round trip took as long as the test has slept */
+    assert_int_equal(fake_count_answered(&f->fake), 1);
+    assert_true(atomic_load(&f->fake.client->round_trips.longest_ns) >= 2 * SHORT_NS);
     expect_refusal(f, 2, ODEON_REASON_DEADLINE);
 }
 
@@ -527,6 +551,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reserving_with_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waiting_for_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_delay_is_no_part_of_a_round_trip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_reply_has_its_callers_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_refusal_has_its_callers_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadlines_pass_in_their_order, setup, teardown),

@@ -144,4 +144,8 @@ void outbox_refuse(struct worker *w, uint32_t destination, actor_ref client,
     };
     memcpy(envelope_payload(out), &refusal, sizeof(refusal));
     stat_add(w, STAT_refusals, 1);
+    /* Several workers may refuse something to one port; its memory is there as long as one of them
+     * has a message of its in hand (reap.RP2). */
+    struct port *port = &w->engine->ports.table[destination - w->engine->segment.n_queues];
+    atomic_fetch_add_explicit(&port->executor_words->refused, 1, memory_order_relaxed);
 }

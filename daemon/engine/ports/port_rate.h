@@ -27,10 +27,11 @@ static inline uint64_t port_rate_left(struct worker *w, uint32_t id)
     return likely(!load_relaxed(&w->engine->ports.table[id].rated)) ? UINT64_MAX
                                                                     : port_rate_look(w, id);
 }
-/* Records have been taken. */
+/* Records have been taken. The count in the port's memory outlives this executor. */
 static inline void port_rate_count(struct port *port, uint64_t n)
 {
     store_relaxed(&port->taken, load_relaxed(&port->taken) + n);
+    store_relaxed(&port->executor_words->posts, load_relaxed(&port->executor_words->posts) + n);
 }
 /* Before the port is open. */
 void port_rate_reset(struct port *port, bool rated);

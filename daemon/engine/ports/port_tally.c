@@ -55,13 +55,14 @@ int engine_port_tally(struct engine *e, uint32_t id, uint32_t generation,
     uint64_t received = load_relaxed(&port->client_words->delivery_head);
     *ret = (struct engine_port_tally){
         .ref = durable->ref,
-        .posts = load_relaxed(&port->taken),
+        .posts = load_relaxed(&port->executor_words->posts),
         .not_taken = port_tally_between(published, taken, port->submission_bytes),
         .delivered = delivered,
         .not_received = port_tally_between(delivered, received, port->delivery_bytes),
         .backlog =
             port_tally_backlog(&e->segment.queues[segment_port_destination(&e->segment, id)]),
         .dropped = load_relaxed(&port->executor_words->dropped),
+        .refused = load_relaxed(&port->executor_words->refused),
         .waits = port_tally_waits(port),
     };
     return 0;
