@@ -138,6 +138,8 @@ int ctl_dlq_show(struct ctl *ctl);
 int ctl_dlq_replay(struct ctl *ctl);
 int ctl_dlq_purge(struct ctl *ctl);
 int ctl_client_list(struct ctl *ctl);
+int ctl_client_traffic(struct ctl *ctl);
+int ctl_user_list(struct ctl *ctl);
 int ctl_client_show(struct ctl *ctl);
 int ctl_client_kick(struct ctl *ctl);
 int ctl_completion(struct ctl *ctl);

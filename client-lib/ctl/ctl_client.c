@@ -95,6 +95,8 @@ static void ctl_client_print_json_ports(struct json *json, const struct odeon_cl
         json_uint(json, "not_received_bytes", p->not_received);
         json_uint(json, "backlog_bytes", p->backlog);
         json_uint(json, "dropped", p->dropped);
+        if (d->client.traffic.known)
+            json_uint(json, "refused", p->refused);
         json_string(json, "waits_for", p->waits_for);
         json_end_object(json);
     }
@@ -174,19 +176,15 @@ static int ctl_client_print_quotas(struct ctl *ctl, const struct odeon_client_de
 static int ctl_client_print_ports(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     static const struct column columns[] = {
-        { "PORT", "id", true },
-        { "REF", "ref", false },
-        { "POSTS", "posts", true },
-        { "NOT TAKEN", "", true },
-        { "DELIVERED", "", true },
-        { "NOT RECEIVED", "", true },
-        { "BACKLOG", "", true },
-        { "DROPPED", "dropped", true },
-        { "WAITS FOR", "waits_for", false },
+        { "PORT", "id", true },         { "REF", "ref", false },
+        { "POSTS", "posts", true },     { "NOT TAKEN", "", true },
+        { "DELIVERED", "", true },      { "NOT RECEIVED", "", true },
+        { "BACKLOG", "", true },        { "DROPPED", "dropped", true },
+        { "REFUSED", "refused", true }, { "WAITS FOR", "waits_for", false },
     };
     struct listing list;
 
-    listing_begin(&list, ctl, "ports", columns, 9);
+    listing_begin(&list, ctl, "ports", columns, 10);
     for (size_t i = 0; i < d->n_ports; i++) {
         const struct odeon_port_info *p = &d->ports[i];
         char not_taken[OUTPUT_BYTES_TEXT], delivered[OUTPUT_BYTES_TEXT],
@@ -201,7 +199,9 @@ static int ctl_client_print_ports(struct ctl *ctl, const struct odeon_client_det
                 CELL_SHOWN(p->delivered, output_format_bytes(p->delivered, delivered)),
                 CELL_SHOWN(p->not_received, output_format_bytes(p->not_received, not_received)),
                 CELL_SHOWN(p->backlog, output_format_bytes(p->backlog, backlog)),
-                CELL_NUMBER(p->dropped), CELL_TEXT(p->waits_for) });
+                CELL_NUMBER(p->dropped),
+                d->client.traffic.known ? CELL_NUMBER(p->refused) : CELL_NONE,
+                CELL_TEXT(p->waits_for) });
     }
     return listing_end(&list, false, 0);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "client-lib/src/admin_call.h"
+#include "client-lib/src/traffic.h"
 
 static struct odeon_client_info client_copy(void *result, const Odeon__Client *from)
 {
@@ -19,6 +20,7 @@ static struct odeon_client_info client_copy(void *result, const Odeon__Client *f
         .library = arena_string(result, from->library),
         .roles = arena_string(result, from->roles),
         .command = arena_string(result, from->command),
+        .traffic = traffic_copy(from->traffic),
     };
 }
 
@@ -89,6 +91,7 @@ static void client_fill_ports(struct odeon_client_detail *detail,
             .backlog = from->backlog,
             .dropped = from->dropped,
             .waits_for = arena_string(detail, from->waits_for),
+            .refused = from->refused,
         };
     }
 }

@@ -121,6 +121,7 @@ static bool command_client_show_ports(const struct executor *executor,
         port->not_received = tally.not_received;
         port->backlog = tally.backlog;
         port->dropped = tally.dropped;
+        port->refused = tally.refused;
         port->waits_for = reply_string(command_client_waits_for(tally.waits));
         body->ports[body->n_ports++] = port;
     }

@@ -13,6 +13,7 @@
 #include "daemon/supervisor/commands_observe.h"
 #include "daemon/supervisor/commands_port.h"
 #include "daemon/supervisor/commands_status.h"
+#include "daemon/supervisor/commands_user.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/runtime.h"
@@ -104,6 +105,7 @@ static const struct {
     { ODEON__REQUEST__BODY_CLIENT_LIST, command_client_list, 0 },
     { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show, 0 },
     { ODEON__REQUEST__BODY_CLIENT_KICK, command_client_kick, 0 },
+    { ODEON__REQUEST__BODY_USER_LIST, command_user_list, 0 },
     { ODEON__REQUEST__BODY_MEMORY_SHOW, command_memory_show, 0 },
     { ODEON__REQUEST__BODY_OBSERVE, command_observe, 0 },
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, 1 },

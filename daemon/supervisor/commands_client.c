@@ -13,6 +13,7 @@
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/traffic.h"
 
 enum {
     ROWS_DEFAULT = 64,
@@ -20,7 +21,8 @@ enum {
     USAGES_MAX = 8
 };
 
-static void commands_client_fill_row(const struct client *client, Odeon__Client *row,
+static void commands_client_fill_row(const struct port_table *ports, const struct client *client,
+                                     Odeon__Client *row, Odeon__Traffic *traffic,
                                      char roles[ROLES_TEXT_MAX])
 {
     odeon__client__init(row);
@@ -34,6 +36,8 @@ static void commands_client_fill_row(const struct client *client, Odeon__Client 
     row->broken_ports = client->n_broken_ports;
     row->roles = (char *)roles_describe(client->roles, roles);
     row->command = (char *)client->peer.command;
+    traffic_of_client(ports, client->id, traffic);
+    row->traffic = traffic;
 }
 
 /* The next client that goes into a listing: one that has said hello, with a greater id. */
@@ -51,6 +55,7 @@ void command_client_list(struct seat *seat, struct client *client, Odeon__Reques
     uint32_t wanted = page && page->rows ? page->rows : ROWS_DEFAULT;
     Odeon__Client rows[ODEON_PAGE_ROWS_MAX], *list[ODEON_PAGE_ROWS_MAX];
     char roles[ODEON_PAGE_ROWS_MAX][ROLES_TEXT_MAX];
+    Odeon__Traffic traffic[ODEON_PAGE_ROWS_MAX];
     Odeon__ClientListReply body = ODEON__CLIENT_LIST_REPLY__INIT;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     const struct client *row =
@@ -65,7 +70,8 @@ void command_client_list(struct seat *seat, struct client *client, Odeon__Reques
         Odeon__Client *to = &rows[body.n_clients];
         size_t size;
 
-        commands_client_fill_row(row, to, roles[body.n_clients]);
+        commands_client_fill_row(&seat->ports, row, to, &traffic[body.n_clients],
+                                 roles[body.n_clients]);
         size = odeon__client__get_packed_size(to) + 8; /* tag and length */
         if (size > room)
             break;
@@ -93,18 +99,19 @@ static struct client *commands_client_find_other(struct client *asker, uint64_t 
 }
 
 /* The supervisor's quotas, and behind them what the executor had to say. */
-static void commands_client_send_show(struct client *asker, uint64_t request_id,
-                                      const struct client *shown,
+static void commands_client_send_show(const struct seat *seat, struct client *asker,
+                                      uint64_t request_id, const struct client *shown,
                                       const Odeon__ClientShowReply *executors)
 {
     const struct account *account = account_find(asker->clients->world.accounts, shown->uid);
     Odeon__Usage own[QUOTA_N], *list[QUOTA_N + USAGES_MAX];
     Odeon__ClientShowReply body = ODEON__CLIENT_SHOW_REPLY__INIT;
     Odeon__Client row;
+    Odeon__Traffic traffic;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     char roles[ROLES_TEXT_MAX];
 
-    commands_client_fill_row(shown, &row, roles);
+    commands_client_fill_row(&seat->ports, shown, &row, &traffic, roles);
     for (unsigned i = 0; i < QUOTA_N; i++) {
         odeon__usage__init(&own[i]);
         own[i].name = (char *)quota_name((enum quota)i);
@@ -141,7 +148,7 @@ static void commands_client_on_show(void *userdata, struct link_request *request
     client_end_request(asker);
     shown = commands_client_find_other(asker, request->tag, request->request->client_show->id);
     if (shown)
-        commands_client_send_show(asker, request->tag, shown,
+        commands_client_send_show(seat, asker, request->tag, shown,
                                   reply->error == 0 &&
                                           reply->body_case == ODEON__REPLY__BODY_CLIENT_SHOW
                                       ? reply->client_show
@@ -180,7 +187,7 @@ void command_client_show(struct seat *seat, struct client *client, Odeon__Reques
     if (!shown)
         return;
     if (seat->executor.state != LINK_READY || seat->stopping)
-        commands_client_send_show(client, (*request)->id, shown, NULL);
+        commands_client_send_show(seat, client, (*request)->id, shown, NULL);
     else if (commands_client_name_ports(seat, shown, (*request)->client_show) < 0)
         client_refuse(client, (*request)->id, -ENOMEM, "no memory");
     else

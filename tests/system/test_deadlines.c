@@ -93,6 +93,14 @@ static int client_list(void)
     return list_of(r, list);
 }
 
+static int user_list(void)
+{
+    struct odeon_list *list = NULL;
+    int r = odeon_user_list(late.client, 0, 0, &list);
+
+    return list_of(r, list);
+}
+
 static int client_show(void)
 {
     struct odeon_client_detail *detail = NULL;
@@ -421,6 +429,7 @@ static const struct row {
     { "odeon_error_text", client_settings, 0, 0 },
     { "odeon_service_status", service_status, LATE, 0 },
     { "odeon_client_list", client_list, LATE, 0 },
+    { "odeon_user_list", user_list, LATE, 0 },
     { "odeon_client_show", client_show, LATE, -ENOENT },
     { "odeon_client_kick", client_kick, LATE, -ENOENT },
 

@@ -51,7 +51,29 @@ int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows
                                     .name = fake.client_name,
                                     .library = "0.1.0",
                                     .roles = "observe",
-                                    .command = "x" };
+                                    .command = "x",
+                                    .traffic = { .known = !fake.traffic_untold,
+                                                 .posts = 17,
+                                                 .calls_answered = 5,
+                                                 .call_p50_ns = 1500,
+                                                 .call_p99_ns = 9000,
+                                                 .call_most_ns = 9100 } };
+    return 0;
+}
+
+int odeon_user_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                    struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    fake.n_lists++;
+    *ret = fake_list(1, sizeof(struct odeon_user_info));
+    *(struct odeon_user_info *)(*ret)->rows = (struct odeon_user_info){
+        .uid = 1000,
+        .clients = 2,
+        .ports = 3,
+        .refusals = 4,
+        .traffic = { .known = !fake.traffic_untold, .posts = 17, .refused = 1, .dropped = 2 }
+    };
     return 0;
 }
 
@@ -76,27 +98,30 @@ int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_cli
                                                 .not_received = 2048,
                                                 .backlog = 512,
                                                 .dropped = 5,
+                                                .refused = 2,
                                                 .waits_for = "a queue" } };
 
     (void)client;
     if (id != 7 && id != 1)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
-    **ret = (struct odeon_client_detail){ .struct_size = sizeof(**ret),
-                                          .bound = 1,
-                                          .refusals = 12,
-                                          .client = { .id = 7,
-                                                      .ports = 1,
-                                                      .pid = 99,
-                                                      .uid = 1000,
-                                                      .name = "x",
-                                                      .library = "",
-                                                      .roles = "post",
-                                                      .command = "sh" },
-                                          .n_usage = 3,
-                                          .usage = rows,
-                                          .n_ports = fake.ports_untold ? 0 : 1,
-                                          .ports = ports };
+    **ret =
+        (struct odeon_client_detail){ .struct_size = sizeof(**ret),
+                                      .bound = 1,
+                                      .refusals = 12,
+                                      .client = { .id = 7,
+                                                  .ports = 1,
+                                                  .pid = 99,
+                                                  .uid = 1000,
+                                                  .name = "x",
+                                                  .library = "",
+                                                  .roles = "post",
+                                                  .command = "sh",
+                                                  .traffic = { .known = !fake.traffic_untold } },
+                                      .n_usage = 3,
+                                      .usage = rows,
+                                      .n_ports = fake.ports_untold ? 0 : 1,
+                                      .ports = ports };
     return 0;
 }
 

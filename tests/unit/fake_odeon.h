@@ -23,7 +23,8 @@ struct fake {
     const char *text;                /* odeon_error_text() */
     size_t n_actors, n_letters;
     const char *client_name;
-    int ports_untold; /* as without an executor */
+    int ports_untold;   /* as without an executor */
+    int traffic_untold; /* as of an older service */
     const char *message_fields, *args_fields;
     uint32_t args_size;
     int type_unloaded;

@@ -60,7 +60,7 @@ done
 # One manner: odeon_<noun>_<verb>; odeon_strerror() is called as what everybody knows.
 nouns='actor|client|dead_letter|error|executor|group|helper|layout|list|memory|message|monitor'
 nouns="$nouns|observe|outcome|payload|plugin|port|queue|reason|ref|result|service|stats|text"
-nouns="$nouns|timer|type"
+nouns="$nouns|timer|type|user"
 grep -vE "^odeon_(($nouns)_[a-z_]+|strerror)\$" "$scratch/declared" >&2
 [ $? -eq 1 ]
 result $? "every name begins with its noun"

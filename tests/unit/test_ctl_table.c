@@ -619,13 +619,36 @@ static void test_client(void **state)
     check_has(out, "{\"name\":\"actors\",\"user\":3,\"per_second\":false}");
     check_has(out, "\"ports\":[{\"id\":3,\"ref\":\"1.405.4\",\"posts\":11,"
                    "\"not_taken_bytes\":64,\"delivered_bytes\":4096,"
-                   "\"not_received_bytes\":2048,\"backlog_bytes\":512,\"dropped\":5,"
+                   "\"not_received_bytes\":2048,\"backlog_bytes\":512,\"dropped\":5,\"refused\":2,"
                    "\"waits_for\":\"a queue\"}]");
+    fake.traffic_untold = 1;
+    assert_int_equal(run("client|show|7|--json"), CTL_DONE);
+    check_has(out, "\"dropped\":5,\"waits_for\"");
     assert_int_equal(run("client|show|8"), CTL_REFUSED);
     assert_int_equal(run("client|show|seven"), CTL_USAGE);
     assert_int_equal(run("client|kick|7"), CTL_DONE);
     assert_int_equal(run("client|kick|8"), CTL_REFUSED);
     assert_int_equal(run("client|kick|0"), CTL_USAGE);
+}
+
+static void test_traffic(void **state)
+{
+    (void)state;
+    assert_int_equal(run("client|traffic"), CTL_DONE);
+    check_has(out, "1.50 us");
+    check_has(out, "9.00 us");
+    assert_int_equal(run("client|traffic|--json"), CTL_DONE);
+    check_has(out, "\"posts\":17,\"refused\":0,\"dropped\":0,\"calls_answered\":5,"
+                   "\"calls_refused\":0,\"calls_late\":0,\"call_p50_ns\":1500,"
+                   "\"call_p99_ns\":9000,\"call_most_ns\":9100}");
+    assert_int_equal(run("user|list|--json"), CTL_DONE);
+    check_has(out, "{\"uid\":1000,\"clients\":2,\"ports\":3,\"refusals\":4,\"posts\":17,"
+                   "\"refused\":1,\"dropped\":2,\"calls_answered\":0,");
+    check_has(out, "\"call_p50_ns\":null"); /* of none */
+    fake.traffic_untold = 1;                /* what is not known is not 0 */
+    assert_int_equal(run("client|traffic|--json"), CTL_DONE);
+    check_has(out, "\"posts\":null,\"refused\":null,");
+    check_has(out, "\"calls_answered\":null,");
 }
 
 /* A process id that nobody has: a child's that has been waited for. */
@@ -733,6 +756,7 @@ int main(void)
         TEST(test_memory),
         TEST(test_dlq),
         TEST(test_client),
+        TEST(test_traffic),
         TEST(test_stats),
         TEST(test_stats_watch),
     };

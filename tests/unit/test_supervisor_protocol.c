@@ -334,6 +334,47 @@ static void test_client_list_pages(void **state)
         close(fds[i]);
 }
 
+static Odeon__Reply *peer_call_user_list(int fd)
+{
+    Odeon__UserList list = ODEON__USER_LIST__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+
+    request.body_case = ODEON__REQUEST__BODY_USER_LIST;
+    request.user_list = &list;
+    return peer_call(fd, &request);
+}
+
+/* What a client says of its round trips is told as it is, and does nothing else. */
+static void test_round_trips_that_are_lies(void **state)
+{
+    int fd = peer_connect("liar");
+    Odeon__Reply *reply = peer_call_port_open(fd, ODEON_RING_MIN, false);
+    struct port_client *words =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, peer_last.fds[0], 0);
+    const Odeon__Traffic *traffic;
+
+    (void)state;
+    assert_ptr_not_equal(words, MAP_FAILED);
+    peer_drop(reply);
+    memset(&words->round_trips, 0xff, sizeof(words->round_trips));
+    reply = peer_call_user_list(fd);
+    assert_int_equal(reply->error, 0);
+    assert_int_equal(reply->user_list->n_users, 1);
+    traffic = reply->user_list->users[0]->traffic;
+    assert_true(traffic->calls_late == UINT64_MAX && traffic->longest_ns == UINT64_MAX);
+    assert_true(traffic->calls_answered == (uint64_t)-TIME_CELLS); /* so many times -1 */
+    assert_true(traffic->p50_ns <= traffic->longest_ns && traffic->posts == 0);
+    peer_drop(reply);
+    words->round_trips.answered[TIME_CELLS - 1] = 1;
+    words->round_trips.longest_ns = 5;
+    reply = peer_call_user_list(fd);
+    assert_int_equal(reply->user_list->users[0]->traffic->longest_ns, 5);
+    assert_true(reply->user_list->users[0]->traffic->p99_ns <= 5); /* no more than the longest */
+    peer_drop(reply);
+    munmap(words, 4096);
+    close(fd);
+}
+
 static void test_plugin_paths(void **state)
 {
     static const struct {
@@ -377,6 +418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_broken_port),
         cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_client_list_pages),
+        cmocka_unit_test(test_round_trips_that_are_lies),
         cmocka_unit_test(test_plugin_paths),
     };
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-enum { REQUESTS_DENIED_TIMES = 10 };
+enum { REQUESTS_DENIED_TIMES = 10, REQUESTS_USERS = 256 };
 
 bool requests_are_for(enum view_id view)
 {
@@ -37,9 +37,25 @@ static int requests_take_page(struct requests *requests, struct odeon_list *list
     return !is_added ? -ENOMEM : is_more;
 }
 
-static int requests_ask(struct requests *requests, struct odeon_client *client)
+/* Two round trips. An older service does not know the second question: then the columns are
+ * empty. */
+static int requests_ask_users(struct requests *requests, struct odeon_client *client)
 {
     struct odeon_memory *memory = NULL;
+    struct odeon_list *users = NULL;
+    int r = odeon_memory_show(client, "user", &memory);
+
+    if (r == 0)
+        (void)odeon_user_list(client, 0, REQUESTS_USERS, &users);
+    if (r == 0 && !view_add_users(requests->growing, memory, users))
+        r = -ENOMEM;
+    odeon_list_free(users);
+    odeon_result_free(memory);
+    return r;
+}
+
+static int requests_ask(struct requests *requests, struct odeon_client *client)
+{
     struct odeon_list *list = NULL;
     int r;
 
@@ -51,11 +67,7 @@ static int requests_ask(struct requests *requests, struct odeon_client *client)
         r = odeon_client_list(client, requests->after, 0, &list);
         return r < 0 ? r : requests_take_page(requests, list, view_add_clients);
     default:
-        r = odeon_memory_show(client, "user", &memory);
-        if (r == 0 && !view_add_users(requests->growing, memory))
-            r = -ENOMEM;
-        odeon_result_free(memory);
-        return r;
+        return requests_ask_users(requests, client);
     }
 }
 

@@ -35,15 +35,17 @@ static const struct table_column view_workers[] = {
     { "WAKES/S", TABLE_RATE, 9 }, { "CPU", TABLE_COUNT, 10 },
 };
 static const struct table_column view_clients[] = {
-    { "CLIENT", TABLE_COUNT, 0 },  { "NAME", TABLE_TEXT, 1 },    { "USER", TABLE_COUNT, 2 },
-    { "PROCESS", TABLE_COUNT, 4 }, { "COMMAND", TABLE_TEXT, 5 }, { "PORTS", TABLE_COUNT, 3 },
-    { "BROKEN", TABLE_COUNT, 7 },  { "FOR", TABLE_DURATION, 6 }, { "ROLES", TABLE_TEXT, 8 },
-    { "LIBRARY", TABLE_TEXT, 9 },
+    { "CLIENT", TABLE_COUNT, 0 },  { "NAME", TABLE_TEXT, 1 },     { "USER", TABLE_COUNT, 2 },
+    { "PROCESS", TABLE_COUNT, 4 }, { "COMMAND", TABLE_TEXT, 5 },  { "PORTS", TABLE_COUNT, 3 },
+    { "BROKEN", TABLE_COUNT, 10 }, { "FOR", TABLE_DURATION, 9 },  { "ROLES", TABLE_TEXT, 12 },
+    { "LIBRARY", TABLE_TEXT, 13 }, { "POSTS", TABLE_COUNT, 6 },   { "REFUSED", TABLE_COUNT, 11 },
+    { "CALLS", TABLE_COUNT, 7 },   { "CALL P99", TABLE_TIME, 8 },
 };
 static const struct table_column view_users[] = {
     { "USER", TABLE_COUNT, 0 },     { "CLIENTS", TABLE_COUNT, 2 }, { "PORTS", TABLE_COUNT, 4 },
     { "MEMORY", TABLE_BYTES, 1 },   { "WAITING", TABLE_BYTES, 3 }, { "RINGS", TABLE_BYTES, 5 },
-    { "BACKLOGS", TABLE_BYTES, 6 }, { "ANSWERS", TABLE_BYTES, 7 },
+    { "BACKLOGS", TABLE_BYTES, 6 }, { "ANSWERS", TABLE_BYTES, 7 }, { "POSTS", TABLE_COUNT, 8 },
+    { "REFUSED", TABLE_COUNT, 11 }, { "CALLS", TABLE_COUNT, 9 },   { "CALL P99", TABLE_TIME, 10 },
 };
 
 #define VIEW_COLUMNS(c) .columns = (c), .n_columns = sizeof(c) / sizeof((c)[0])

@@ -52,7 +52,9 @@ bool view_add_actors(struct table *table, struct odeon_list *const by[3]);
 bool view_add_flows(struct table *table, const struct odeon_list *flows);
 bool view_add_queues(struct table *table, const struct odeon_list *queues);
 bool view_add_clients(struct table *table, const struct odeon_list *clients);
-bool view_add_users(struct table *table, const struct odeon_memory *memory);
+/* Those who hold most memory; `users`, who has done what: NULL, not known. */
+bool view_add_users(struct table *table, const struct odeon_memory *memory,
+                    const struct odeon_list *users);
 /* From the statistics; `before` NULL: rates are not known. Shares are those of threads.h. */
 bool view_add_workers(struct table *table, const struct snapshot *now,
                       const struct snapshot *before, const double *shares, size_t n_shares);

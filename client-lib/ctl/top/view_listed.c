@@ -53,6 +53,18 @@ bool view_add_queues(struct table *table, const struct odeon_list *queues)
     return true;
 }
 
+/* From the column `at` on. */
+static void view_add_traffic(struct table_row *row, size_t at, const struct odeon_traffic *traffic)
+{
+    if (!traffic->known)
+        return;
+    row->cell[at].number = (double)traffic->posts;
+    row->cell[at + 1].number = (double)traffic->refused;
+    row->cell[at + 2].number = (double)traffic->calls_answered;
+    if (traffic->calls_answered)
+        row->cell[at + 3].number = (double)traffic->call_p99_ns;
+}
+
 bool view_add_clients(struct table *table, const struct odeon_list *clients)
 {
     const struct odeon_client_info *c = clients->rows;
@@ -75,16 +87,29 @@ bool view_add_clients(struct table *table, const struct odeon_list *clients)
         row->cell[7].number = (double)c->connected_ns;
         row->cell[8].text = table_copy(c->roles);
         row->cell[9].text = table_copy(c->library);
+        view_add_traffic(row, 10, &c->traffic);
     }
     return true;
 }
 
-bool view_add_users(struct table *table, const struct odeon_memory *memory)
+static const struct odeon_user_info *view_find_user(const struct odeon_list *users, uint32_t uid)
+{
+    const struct odeon_user_info *u = users ? users->rows : NULL;
+
+    for (size_t i = 0; users && i < users->n; i++)
+        if (u[i].uid == uid)
+            return &u[i];
+    return NULL;
+}
+
+bool view_add_users(struct table *table, const struct odeon_memory *memory,
+                    const struct odeon_list *users)
 {
     const struct odeon_memory_holder *h = memory->holders;
     char uid[VIEW_KEY];
 
     for (size_t i = 0; i < memory->n_holders; i++, h++) {
+        const struct odeon_user_info *user = view_find_user(users, h->uid);
         struct table_row *row = view_add_numbered(table, h->uid);
 
         if (!row)
@@ -99,6 +124,8 @@ bool view_add_users(struct table *table, const struct odeon_memory *memory)
         row->cell[5].number = (double)h->rings;
         row->cell[6].number = (double)h->backlogs;
         row->cell[7].number = (double)h->answers;
+        if (user)
+            view_add_traffic(row, 8, &user->traffic);
     }
     return true;
 }

@@ -92,6 +92,19 @@ struct odeon_actor_detail {
     const char *phase; /* which of its type's sets of behaviours it has; "": there is one */
     uint64_t stashed, stashed_bytes; /* messages that it has put off, and bytes of their places */
 };
+/* What has gone through ports, since each of them was opened. A round trip is a call's, or that of
+ * a post with a deadline, from the post to when its client took the outcome; its library has
+ * measured it, and the service tells what it says. Quantiles are at most an eighth, and 32 ns,
+ * above the true ones, and never above the longest. */
+struct odeon_traffic {
+    int known;               /* 0: the service is too old to say; all else is 0 then */
+    uint64_t posts;          /* records that were taken */
+    uint64_t refused;        /* records that were refused, afterwards */
+    uint64_t dropped;        /* deliveries that there was no room for */
+    uint64_t calls_answered; /* round trips: the times are those of these */
+    uint64_t calls_refused, calls_late;
+    uint64_t call_p50_ns, call_p99_ns, call_most_ns;
+};
 struct odeon_client_info {
     uint64_t id;
     uint32_t pid, uid, ports, broken_ports;
@@ -99,6 +112,13 @@ struct odeon_client_info {
     const char *name, *library;
     const char *roles;   /* "observe, post" */
     const char *command; /* what the kernel calls its process; "": not known */
+    struct odeon_traffic traffic;
+};
+/* A user who has clients, or ports that have not come to their end. */
+struct odeon_user_info {
+    uint32_t uid, clients, ports;
+    uint64_t refusals; /* for a quota, as of odeon_client_detail */
+    struct odeon_traffic traffic;
 };
 /* What a client and its user have of a quota. */
 struct odeon_usage {
@@ -120,6 +140,7 @@ struct odeon_port_info {
     uint64_t dropped;      /* records that there was no room for */
     const char *waits_for; /* what its next record waits for: "a queue", "its user's share", "its
                               user's rate"; "": it does not */
+    uint64_t refused;      /* records of its client that were refused; known if its traffic is */
 };
 struct odeon_client_detail {
     uint32_t struct_size;
@@ -366,6 +387,9 @@ ODEON_API int odeon_memory_show(struct odeon_client *client, const char *by,
 
 ODEON_API int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                 struct odeon_list **ret); /* struct odeon_client_info */
+/* By number; `after` is what the page before says. */
+ODEON_API int odeon_user_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                              struct odeon_list **ret); /* struct odeon_user_info */
 /* -ENOENT: no such client. */
 ODEON_API int odeon_client_show(struct odeon_client *client, uint64_t id,
                                 struct odeon_client_detail **ret);
