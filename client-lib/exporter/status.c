@@ -86,6 +86,8 @@ static void status_types(struct odeon_observer *observer, struct json *json)
         json_uint(json, "run_ns", rows[i].run_ns);
         json_uint(json, "run_p99_ns", rows[i].run_p99_ns);
         json_uint(json, "wait_p99_ns", rows[i].wait_p99_ns);
+        json_uint(json, "actors", rows[i].actors);
+        json_uint(json, "state_bytes", rows[i].state_bytes);
         json_end_object(json);
     }
     json_end_array(json);
@@ -113,6 +115,17 @@ static void status_flows(struct odeon_observer *observer, struct json *json)
     odeon_list_free(list);
 }
 
+/* Nothing of an older service. */
+static void status_traffic(const struct odeon_traffic *traffic, struct json *json)
+{
+    if (!traffic->known)
+        return;
+    json_uint(json, "posts", traffic->posts);
+    json_uint(json, "refused", traffic->refused);
+    json_uint(json, "calls_answered", traffic->calls_answered);
+    json_uint(json, "call_p99_ns", traffic->call_p99_ns);
+}
+
 static void status_clients(const struct odeon_list *list, struct json *json)
 {
     const struct odeon_client_info *rows = list->rows;
@@ -125,6 +138,7 @@ static void status_clients(const struct odeon_list *list, struct json *json)
         json_uint(json, "uid", rows[i].uid);
         json_uint(json, "pid", rows[i].pid);
         json_uint(json, "ports", rows[i].ports);
+        status_traffic(&rows[i].traffic, json);
         json_end_object(json);
     }
     json_end_array(json);

@@ -34,6 +34,16 @@ function short(value) {
     return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1);
 }
 
+// What an older service does not say.
+function known(value) {
+    return value === undefined ? "" : short(value);
+}
+
+function bytes(n) {
+    if (n < 1024) return n + " B";
+    return n < 1048576 ? (n / 1024).toFixed(1) + " KiB" : (n / 1048576).toFixed(1) + " MiB";
+}
+
 function time(ns) {
     if (ns >= 1e9) return (ns / 1e9).toFixed(2) + " s";
     if (ns >= 1e6) return (ns / 1e6).toFixed(1) + " ms";
@@ -110,10 +120,11 @@ function showTypes(now, seconds) {
         return [type.type, type.plugin, short(type.messages),
             rateText(rate(type.messages, old && old.messages, seconds)),
             share === null ? "" : (share / 1e7).toFixed(1) + " %", time(type.run_p99_ns),
-            time(type.wait_p99_ns)];
+            time(type.wait_p99_ns), short(type.actors), bytes(type.state_bytes)];
     });
     table("types", [["type"], ["plugin"], ["messages", "number"], ["a second", "number"],
-        ["runs", "number"], ["run p99", "number"], ["wait p99", "number"]], rows);
+        ["runs", "number"], ["run p99", "number"], ["wait p99", "number"], ["actors", "number"],
+        ["states", "number"]], rows);
 }
 
 function showLists(now) {
@@ -122,8 +133,11 @@ function showLists(now) {
         ["actors", "number"], ["bytes", "number"]],
     waiting.map((q) => [q.id, q.home, q.owner, q.actors, short(q.bytes)].map(String)));
     table("clients", [["client", "number"], ["name"], ["user", "number"], ["process", "number"],
-        ["ports", "number"]],
-    (now.clients || []).map((c) => [c.id, c.name, c.uid, c.pid, c.ports].map(String)));
+        ["ports", "number"], ["posts", "number"], ["refused", "number"], ["calls", "number"],
+        ["call p99", "number"]],
+    (now.clients || []).map((c) => [c.id, c.name, c.uid, c.pid, c.ports, known(c.posts),
+        known(c.refused), known(c.calls_answered),
+        c.calls_answered ? time(c.call_p99_ns) : ""].map(String)));
 }
 
 // Flows by the names that are shown: more than a dozen ports are one, "clients".
