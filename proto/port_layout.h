@@ -63,7 +63,7 @@ enum port_wait {
 };
 
 /* Round trips, as the client's library has measured them: of its calls and of its posts with a
- * deadline, from the post to when it took the outcome. For people: the service adds them up, and
+ * deadline, from the post to when it found the answer. For people: the service adds them up, and
  * nothing depends on them. They only grow; whoever receives writes them. */
 struct port_round_trips {
     _Atomic uint64_t refused, late; /* what the service refused; what had no answer in time */

@@ -81,6 +81,7 @@ struct odeon_port {
     /* --- who receives */
     alignas(64) const uint8_t *delivery;
     uint64_t delivery_size, delivery_tail, delivery_taken, delivery_released;
+    int64_t seen_ns; /* when what lies before the tail was there; 0: not looked at the clock */
     bool lent;
     struct port_kept_list kept;     /* to be returned by odeon_port_receive() */
     struct port_kept_list returned; /* handed out, to be freed when they are released */

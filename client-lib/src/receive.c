@@ -30,6 +30,7 @@ int port_look_for_delivery(struct odeon_port *port)
         tail - port->delivery_tail > port->delivery_size || (tail & 7) != 0)
         return port_distrust_tail(port);
     port->delivery_tail = tail;
+    port->seen_ns = 0;
     return 1;
 }
 

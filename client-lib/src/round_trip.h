@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Round trips of a port, counted in its memory, where the service reads them
  * (port_layout.h, port_round_trips): of calls and of posts with a deadline. The receiving thread
- * alone, so plain stores will do; one look at the clock for each answer.
+ * alone, so plain stores will do. Answers that are found in the ring together have come at the same
+ * time: one look at the clock is for all of them.
  */
 #pragma once
 
@@ -13,13 +14,15 @@ static inline void round_trip_raise(_Atomic uint64_t *word)
                           memory_order_relaxed);
 }
 
-/* The answer to what was posted at `began_ns` has been taken, now. */
+/* The answer to what was posted at `began_ns` has been taken. */
 static inline void round_trip_answered(struct odeon_port *port, int64_t began_ns)
 {
     struct port_round_trips *trips = &port->mine->round_trips;
-    int64_t now_ns = monotonic_ns();
-    uint64_t ns = now_ns > began_ns ? (uint64_t)(now_ns - began_ns) : 0;
+    uint64_t ns;
 
+    if (port->seen_ns == 0)
+        port->seen_ns = monotonic_ns();
+    ns = port->seen_ns > began_ns ? (uint64_t)(port->seen_ns - began_ns) : 0;
     round_trip_raise(&trips->answered[time_cell(ns)]);
     if (ns > atomic_load_explicit(&trips->longest_ns, memory_order_relaxed))
         atomic_store_explicit(&trips->longest_ns, ns, memory_order_relaxed);

@@ -93,7 +93,7 @@ struct odeon_actor_detail {
     uint64_t stashed, stashed_bytes; /* messages that it has put off, and bytes of their places */
 };
 /* What has gone through ports, since each of them was opened. A round trip is a call's, or that of
- * a post with a deadline, from the post to when its client took the outcome; its library has
+ * a post with a deadline, from the post to when its client found the answer; its library has
  * measured it, and the service tells what it says. Quantiles are at most an eighth, and 32 ns,
  * above the true ones, and never above the longest. */
 struct odeon_traffic {
