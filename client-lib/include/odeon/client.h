@@ -400,7 +400,9 @@ ODEON_API const char *odeon_outcome_name(int outcome);
  * MiB: a caller that never receives gets -ENOBUFS, or ODEON_CALL_EXPIRED when it happens during the
  * call. A timeout below 0 waits for ever, but where deliveries to the port have been dropped since
  * the call began, and its reply may be one of them, no longer than a request
- * (odeon_client_set_timeout()): then it is ODEON_CALL_EXPIRED. */
+ * (odeon_client_set_timeout()): then it is ODEON_CALL_EXPIRED. How long a call took, and its
+ * outcome, is counted for who asks the service for this client's traffic (odeon_client_list()), as
+ * it is of posts with a deadline. */
 ODEON_API int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type,
                               const void *data, size_t size, int64_t timeout_ns,
                               struct odeon_delivery *ret_reply);
