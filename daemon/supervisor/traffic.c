@@ -2,31 +2,16 @@
 /* Figures of ports, added up (traffic.h). */
 #include "daemon/supervisor/traffic.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <unistd.h>
 
 #include "proto/port_layout.h"
 #include "proto/time_cells.h"
 
-/* As they lie in the files: words of another process, copied. */
-struct traffic_trips {
-    uint64_t refused, late, longest_ns, answered[TIME_CELLS];
-};
-static_assert(sizeof(struct traffic_trips) ==
-                      offsetof(struct port_round_trips, answered) + sizeof(uint64_t) * TIME_CELLS &&
-                  offsetof(struct traffic_trips, refused) ==
-                      offsetof(struct port_round_trips, refused) &&
-                  offsetof(struct traffic_trips, late) == offsetof(struct port_round_trips, late) &&
-                  offsetof(struct traffic_trips, longest_ns) ==
-                      offsetof(struct port_round_trips, longest_ns) &&
-                  offsetof(struct traffic_trips, answered) ==
-                      offsetof(struct port_round_trips, answered),
-              "the words of a port's round trips");
-
+/* The sum. */
 struct traffic {
     uint64_t posts, refused, dropped;
-    struct traffic_trips trips;
+    uint64_t calls_refused, calls_late, longest_ns, answered[TIME_CELLS];
 };
 
 /* Two reads a port. A file that is not there, as of a port that is being opened, has counted
@@ -34,7 +19,7 @@ struct traffic {
 static void traffic_add(struct traffic *to, const struct seat_port *port)
 {
     struct port_executor words;
-    struct traffic_trips trips;
+    struct port_round_trips trips;
 
     if (pread(port->executor_fd, &words, sizeof(words), 0) == sizeof(words)) {
         to->posts += words.posts;
@@ -44,50 +29,50 @@ static void traffic_add(struct traffic *to, const struct seat_port *port)
     if (pread(port->client_fd, &trips, sizeof(trips),
               (off_t)offsetof(struct port_client, round_trips)) != sizeof(trips))
         return;
-    to->trips.refused += trips.refused;
-    to->trips.late += trips.late;
-    if (trips.longest_ns > to->trips.longest_ns)
-        to->trips.longest_ns = trips.longest_ns;
+    to->calls_refused += trips.refused;
+    to->calls_late += trips.late;
+    if (trips.longest_ns > to->longest_ns)
+        to->longest_ns = trips.longest_ns;
     for (uint32_t i = 0; i < TIME_CELLS; i++)
-        to->trips.answered[i] += trips.answered[i];
+        to->answered[i] += trips.answered[i];
 }
 
-static uint64_t traffic_count_answered(const struct traffic_trips *trips)
+static uint64_t traffic_count_answered(const struct traffic *traffic)
 {
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < TIME_CELLS; i++)
-        n += trips->answered[i];
+        n += traffic->answered[i];
     return n;
 }
 
 /* No more than an eighth above the true one, nor above the longest. */
-static uint64_t traffic_quantile(const struct traffic_trips *trips, uint64_t n, double share)
+static uint64_t traffic_quantile(const struct traffic *traffic, uint64_t n, double share)
 {
     uint64_t rank = (uint64_t)((double)n * share), below = 0;
 
     for (uint32_t i = 0; i < TIME_CELLS && n > 0; i++) {
-        below += trips->answered[i];
+        below += traffic->answered[i];
         if (below > rank || below == n)
-            return time_cell_top(i) < trips->longest_ns ? time_cell_top(i) : trips->longest_ns;
+            return time_cell_top(i) < traffic->longest_ns ? time_cell_top(i) : traffic->longest_ns;
     }
     return 0;
 }
 
 static void traffic_tell(const struct traffic *traffic, Odeon__Traffic *ret)
 {
-    uint64_t n = traffic_count_answered(&traffic->trips);
+    uint64_t n = traffic_count_answered(traffic);
 
     odeon__traffic__init(ret);
     ret->posts = traffic->posts;
     ret->refused = traffic->refused;
     ret->dropped = traffic->dropped;
     ret->calls_answered = n;
-    ret->calls_refused = traffic->trips.refused;
-    ret->calls_late = traffic->trips.late;
-    ret->p50_ns = traffic_quantile(&traffic->trips, n, 0.5);
-    ret->p99_ns = traffic_quantile(&traffic->trips, n, 0.99);
-    ret->longest_ns = traffic->trips.longest_ns;
+    ret->calls_refused = traffic->calls_refused;
+    ret->calls_late = traffic->calls_late;
+    ret->p50_ns = traffic_quantile(traffic, n, 0.5);
+    ret->p99_ns = traffic_quantile(traffic, n, 0.99);
+    ret->longest_ns = traffic->longest_ns;
 }
 
 void traffic_of_client(const struct port_table *ports, uint64_t client_id, Odeon__Traffic *ret)
