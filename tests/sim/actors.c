@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/engine/engine_context.h"
+#include "tests/sim/keeper.h"
 
 static uint8_t filler(uint16_t i, const struct hop *hop)
 {
@@ -247,6 +248,7 @@ void actors_register(struct engine *e)
     workload.child_type = children_register(e);
     if (workload.endless.there)
         endless_register(e);
+    keeper_register(e);
 }
 
 void actors_reload_children(struct engine *e)

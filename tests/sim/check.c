@@ -100,6 +100,7 @@ void check_idle(void)
                      (long long)load_relaxed(&e->budget.accounts[i].waiting_ns));
     for (uint32_t i = 0; i < workload.n_clients; i++)
         check_lost(&workload.clients[i]);
+    promises_check_idle();
 }
 
 static void account_add_lane(struct account *want, const struct lane *lane)
@@ -181,7 +182,8 @@ void check_empty(void)
     uint32_t live = 0;
     for (uint32_t i = 0; i < e->segment.header->actors_max; i++)
         live += (load_relaxed(&e->segment.actors[i].word) & 0xff) == ACTOR_SLOT_LIVE;
-    uint32_t meant = workload.n_roots + workload.endless.there;
+    promises_check_end(e);
+    uint32_t meant = workload.n_roots + workload.endless.there + promises_actors(e);
     if (live != meant)
         sim_fail("left over: %u actors live, %u were not to end", live, meant);
     cover_add(e);

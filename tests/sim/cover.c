@@ -42,6 +42,9 @@ static const struct {
     COUNTER(faults),
     COUNTER(dead_letters),
     COUNTER(urgent_messages),
+    COUNTER(timers_missed),
+    COUNTER(links_ended),
+    COUNTER(publications_sent),
 };
 enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 
@@ -57,6 +60,7 @@ enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 static const char *const recovered_names[] = { RECOVERY_FIELDS(NAME) };
 enum { RECOVERY_FIELDS(INDEX) N_RECOVERED };
 static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits, traced, traced_again;
+static struct promises_counted promised;
 
 void cover_add(const struct engine *e)
 {
@@ -67,6 +71,9 @@ void cover_add(const struct engine *e)
     bounded_waits += workload.endless.bounded;
     traced += workload.traced;
     traced_again += workload.traced_again;
+#define PROMISED(name) promised.name += workload.promises.counted.name;
+    PROMISES_COUNTED(PROMISED)
+#undef PROMISED
 }
 
 static bool tell(const char *name, uint64_t value)
@@ -84,6 +91,10 @@ bool cover_tell(void)
     all = tell("bounded_waits", bounded_waits) && all;
     all = tell("traced", traced) && all;
     all = tell("traced_again", traced_again) && all;
+    printf("\n# promised:");
+#define PROMISED(name) all = tell(#name, promised.name) && all;
+    PROMISES_COUNTED(PROMISED)
+#undef PROMISED
     printf("\n# recovered:");
     for (int i = 0; i < N_RECOVERED; i++)
         all = tell(recovered_names[i], recovered[i]) && all;

@@ -37,12 +37,16 @@ static const struct {
     {                                                                                              \
 #name, SEED_##name                                                                         \
     }
-    BUG(journal_late), BUG(own_early),     BUG(two_stores),    BUG(locks_first),
-    BUG(undo_skipped), BUG(post_fence),    BUG(cold_fence),    BUG(bit_late),
-    BUG(urgent_late),  BUG(urgent_forgot), BUG(urgent_direct), BUG(journal_unchecked),
-    BUG(unmarked),     BUG(park_look),     BUG(head_early),    BUG(step_again),
-    BUG(visit_fence),  BUG(no_park_bit),   BUG(no_bound),      BUG(trace_stays),
-    BUG(trace_gone),
+    BUG(journal_late),  BUG(own_early),     BUG(two_stores),    BUG(locks_first),
+    BUG(undo_skipped),  BUG(post_fence),    BUG(cold_fence),    BUG(bit_late),
+    BUG(urgent_late),   BUG(urgent_forgot), BUG(urgent_direct), BUG(journal_unchecked),
+    BUG(unmarked),      BUG(park_look),     BUG(head_early),    BUG(step_again),
+    BUG(visit_fence),   BUG(no_park_bit),   BUG(no_bound),      BUG(trace_stays),
+    BUG(trace_gone),    BUG(timer_stays),   BUG(timer_gone),    BUG(cancel_gone),
+    BUG(ask_stays),     BUG(member_gone),   BUG(stash_newest),  BUG(stash_gone),
+    BUG(unstash_gone),  BUG(link_gone),     BUG(link_early),    BUG(timer_early),
+    BUG(timer_no_redo), BUG(timer_no_undo), BUG(claim_kept),    BUG(watch_no_look),
+    BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */

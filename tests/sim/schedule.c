@@ -22,6 +22,7 @@ enum {
     LOOK_STEPS = 256,
     STEPS_MAX = 3000000,
     IDLES_MAX = 20000,
+    JUMP_NS = 100 * 1000 * 1000, /* jumps of time while somebody could run are shorter */
 };
 
 struct sim sim;
@@ -202,8 +203,8 @@ static void decide(void)
     }
     plan_next();
     stores_leave();
-    if (random_one_in(&sim.chance, sim.plan.jump_one_in) && sim.next_deadline != SIM_NEVER &&
-        sim.next_deadline > sim.now)
+    if (random_one_in(&sim.chance, sim.plan.jump_one_in) && sim.next_deadline > sim.now &&
+        sim.next_deadline - sim.now < JUMP_NS)
         sim.now = sim.next_deadline;
     deadlines_pass();
     enter(choose());

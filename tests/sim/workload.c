@@ -152,9 +152,10 @@ static void clients_come_and_go(void)
 
 static void wait_for_clients(void)
 {
-    while (!all_done()) {
+    while (!all_done() || !promises_done(workload.engine)) {
         sim_sleep_ns(1000 + random_below(&workload.random, 300000));
         clients_come_and_go();
+        promises_look(workload.engine);
         if (workload.changed < workload.n_changes) {
             workload.changed++;
             if (random_one_in(&workload.random, 4))
@@ -162,8 +163,10 @@ static void wait_for_clients(void)
             else
                 change_settings();
         }
-        if (sim.now - workload.moved > STILL_NS)
-            sim_fail("lost: nothing has come back for a second");
+        if (sim.now - workload.moved <= STILL_NS)
+            continue;
+        promises_check_still(workload.engine);
+        sim_fail("lost: nothing has come back for a second");
     }
 }
 
@@ -190,6 +193,7 @@ static void *control_main(void *argument)
     for (uint32_t i = 0; i < workload.n_roots; i++)
         root_make(i);
     endless_begin(workload.engine);
+    promises_begin(workload.engine);
     workload.ready = true;
     workload.moved = sim.now;
     clients_enter();

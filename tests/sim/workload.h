@@ -31,6 +31,7 @@
 #include "daemon/engine/engine.h"
 #include "tests/sim/client.h"
 #include "tests/sim/endless.h"
+#include "tests/sim/promises.h"
 #include "tests/sim/sim.h"
 
 enum { LANES_MAX = 4, ROOTS_MAX = 6, PLACES_MAX = 3, NUMBERS_MAX = 96 };
@@ -97,9 +98,10 @@ struct workload {
     uint16_t message_type;
     uint32_t root_type, account_type, child_type;
     struct endless endless;
+    struct promises promises;
     bool poisoned;  /* some handlers fault */
     bool ready;     /* clients may post */
-    uint64_t moved; /* when a client last got something */
+    uint64_t moved; /* when a client, or a keeper, last got something */
     uint64_t messages, runs, children, redelivered, stalls, reloads;
     uint64_t traced, traced_again; /* runs in a trace, and those behind a crash */
     struct fiber *control;

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/sim/promises.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/engine/commit/durable.h"
+#include "daemon/engine/core/core.h"
+#include "tests/sim/keeper.h"
+#include "tests/sim/workload.h"
+
+enum { PROMISES_ONE_IN = 3, PROMISES_STEPS = 3, PROMISES_TIMERS = 256, PROMISES_STASH = 8 };
+
+/* ---- the load */
+
+void promises_draw(void)
+{
+    struct sim_random random = { .state = sim.seed ^ UINT64_C(0xd1342543de82ef95) };
+    struct promises *promises = &workload.promises;
+
+    if (!random_one_in(&random, PROMISES_ONE_IN) || workload.overflow != OVERFLOW_NEVER ||
+        workload.endless.there)
+        return;
+    sim.steps_max *= PROMISES_STEPS;
+    promises->n = 1 + random_below(&random, KEEPERS_MAX);
+    promises->random.state = random_next(&random);
+    promises->mayflies_last = random_one_in(&random, 2);
+    workload.config.timers_max = PROMISES_TIMERS;
+    workload.config.timer_bytes = 1 << 20;
+    workload.config.stash_max = PROMISES_STASH;
+    for (uint32_t i = 0; i < promises->n; i++) {
+        struct keeper_book *book = &promises->keepers[i];
+        enum engine_placement placement = (enum engine_placement)random_below(&random, PLACE_N);
+        bool nowhere = placement == PLACE_NODE || placement == PLACE_DETACHED;
+        book->placement = nowhere ? PLACE_SPREAD : placement;
+        book->most = 1 + random_below(&random, PROMISES_MAX);
+    }
+}
+
+static void promises_begin_keeper(struct engine *e, uint32_t i)
+{
+    struct keeper_book *book = &workload.promises.keepers[i];
+    struct promise_message nothing = { .keeper = i, .number = PROMISES_MAX };
+    char name[16];
+    actor_ref ref;
+    snprintf(name, sizeof(name), "keeper%u", i);
+    struct engine_spawn spawn = { .placement = book->placement,
+                                  .place = ENGINE_ANYWHERE,
+                                  .name = name,
+                                  .args = &i,
+                                  .args_size = sizeof(i) };
+    int r = engine_actor_lookup(e, name, &ref);
+    if (r == -ENOENT && book->ref == 0)
+        r = engine_actor_spawn_placed(e, keeper_get_types()->keeper, &spawn, &ref);
+    if (r < 0)
+        sim_fail("keeper %u: %s", i, strerror(-r));
+    if (book->ref != 0 && ref != book->ref)
+        sim_fail("keeper %u has another reference than before", i);
+    book->ref = ref;
+    /* Twice does no harm: it is nothing that was promised. */
+    if (book->turn == 0 &&
+        (r = engine_actor_send(e, ref, keeper_get_types()->tick, &nothing, sizeof(nothing))) < 0)
+        sim_fail("keeper %u cannot begin: %s", i, strerror(-r));
+}
+
+void promises_begin(struct engine *e)
+{
+    for (uint32_t i = 0; i < workload.promises.n; i++)
+        workload.promises.keepers[i].running = false;
+    memset(workload.promises.looked, 0, sizeof(workload.promises.looked));
+    for (uint32_t i = 0; i < workload.promises.n; i++)
+        promises_begin_keeper(e, i);
+}
+
+void promises_look(struct engine *e)
+{
+    uint64_t now = sim.now;
+    if (workload.promises.n == 0)
+        return;
+    engine_timers_look(e);
+    workload.promises.looked[0] = workload.promises.looked[1];
+    workload.promises.looked[1] = now;
+}
+
+/* ---- the book */
+
+static void promises_strike(struct keeper_book *book, uint32_t turn)
+{
+    while (book->n > 0 && book->promises[book->n - 1].made == turn)
+        book->n--;
+    for (uint32_t i = 0; i < book->n; i++) {
+        struct promise *promise = &book->promises[i];
+        promise->settled = promise->settled == turn ? 0 : promise->settled;
+        promise->given_up = promise->given_up == turn ? 0 : promise->given_up;
+        promise->word = promise->word == turn ? 0 : promise->word;
+        if (promise->last == turn)
+            promise->due_ns = promise->due_before_ns;
+    }
+}
+
+struct keeper_book *promises_turn(struct keeper *keeper)
+{
+    struct keeper_book *book = &workload.promises.keepers[keeper->index];
+    if (keeper->index >= workload.promises.n)
+        sim_fail("a keeper without a state runs");
+    if (keeper->turn + 1 == book->turn) { /* promises.P6 */
+        if (book->crashes == sim.n_crashes)
+            sim_fail("keeper %u: turn %u begins a second time, and nobody has died", keeper->index,
+                     book->turn);
+        promises_strike(book, book->turn);
+        workload.promises.counted.again++;
+    } else if (keeper->turn != book->turn) {
+        sim_fail("keeper %u begins a turn behind %u, and has had %u", keeper->index, keeper->turn,
+                 book->turn);
+    }
+    book->turn = ++keeper->turn;
+    book->crashes = sim.n_crashes;
+    book->running = true;
+    book->member = keeper->joined;
+    workload.moved = sim.now;
+    return book;
+}
+
+struct promise *promises_make(struct keeper_book *book, enum promise_kind kind)
+{
+    struct promise *promise = &book->promises[book->n++];
+    *promise = (struct promise){ .kind = kind, .made = book->turn };
+    return promise;
+}
+
+struct promise *promises_settle(struct keeper_book *book, uint32_t number, enum promise_kind kind)
+{
+    uint32_t keeper = (uint32_t)(book - workload.promises.keepers);
+    struct promise *promise = &book->promises[number];
+    if (number >= book->n || promise->kind != kind)
+        sim_fail("keeper %u got number %u of kind %d, which nobody has promised", keeper, number,
+                 (int)kind);
+    if (promise->settled)
+        sim_fail("doubled: keeper %u got number %u of kind %d in turn %u, and again in turn %u",
+                 keeper, number, (int)kind, promise->settled, book->turn);
+    if (promise->given_up)
+        sim_fail("keeper %u got number %u of kind %d in turn %u, and had given it up in turn %u",
+                 keeper, number, (int)kind, book->turn, promise->given_up);
+    promise->settled = book->turn;
+    return promise;
+}
+
+static bool promise_is_open(const struct promise *promise)
+{
+    return !promise->settled && !promise->given_up;
+}
+
+struct promise *promises_open(struct keeper_book *book, enum promise_kind kind)
+{
+    uint32_t first = book->n ? random_below(&workload.promises.random, book->n) : 0;
+    for (uint32_t i = 0; i < book->n; i++) {
+        struct promise *promise = &book->promises[(first + i) % book->n];
+        if (promise->kind == kind && promise_is_open(promise))
+            return promise;
+    }
+    return NULL;
+}
+
+bool promises_any_open(const struct keeper_book *book)
+{
+    for (uint32_t i = 0; i < book->n; i++)
+        if (promise_is_open(&book->promises[i]))
+            return true;
+    return false;
+}
+
+uint32_t promises_find(const struct keeper_book *book, uint64_t id, enum promise_kind kind)
+{
+    uint32_t i = 0;
+    while (i < book->n && (book->promises[i].kind != kind || book->promises[i].id != id))
+        i++;
+    return i;
+}
+
+/* promises.P5: the first one behind a join that is known to be committed must be heard, if it is
+ * sung now: a turn that sings the same number again does so later. */
+void promises_sing(uint32_t singer, uint32_t number)
+{
+    for (uint32_t i = 0; i < workload.promises.n; i++) {
+        struct keeper_book *book = &workload.promises.keepers[i];
+        if (book->member && book->from[singer] == 0)
+            book->from[singer] = number;
+    }
+}
+
+/* ---- what must be true */
+
+static const struct keeper *promises_state(const struct engine *e, uint32_t index)
+{
+    actor_ref ref = workload.promises.keepers[index].ref;
+    return (const struct keeper *)durable_state(e, actor_ref_slot(ref))->bytes;
+}
+
+static uint32_t promises_members(const struct engine *e)
+{
+    uint32_t members = 0;
+    for (uint32_t i = 0; i < workload.promises.n; i++)
+        members += promises_state(e, i)->joined;
+    return members;
+}
+
+/* Nothing is open, and what was cancelled has been given back, and whom a link ends has ended. */
+static bool promises_settled(const struct engine *e, const struct keeper_book *book)
+{
+    for (uint32_t i = 0; i < book->n; i++)
+        if (promise_is_open(&book->promises[i]) ||
+            (book->promises[i].kind == PROMISE_END && !book->promises[i].word))
+            return false;
+    return e->timers.n == promises_members(e);
+}
+
+bool promises_done(const struct engine *e)
+{
+    for (uint32_t i = 0; i < workload.promises.n; i++) {
+        const struct keeper_book *book = &workload.promises.keepers[i];
+        if (book->turn == 0 || book->running || book->puts_off || book->n < book->most ||
+            !promises_settled(e, book))
+            return false;
+    }
+    return true;
+}
+
+void promises_check_still(const struct engine *e)
+{
+    for (uint32_t i = 0; i < workload.promises.n; i++) {
+        const struct keeper_book *book = &workload.promises.keepers[i];
+        uint32_t n = 0;
+        while (n < book->n && !promise_is_open(&book->promises[n]))
+            n++;
+        if (book->turn == 0 || book->running || book->puts_off || book->n < book->most ||
+            !promises_settled(e, book))
+            sim_fail("lost: keeper %u, turn %u, %s%s, waits for number %u of %u, of kind %d; %u "
+                     "timers, of which %u are memberships",
+                     i, book->turn, book->running ? "running" : "at rest",
+                     book->puts_off ? ", with something put off" : "", n, book->n,
+                     n < book->n ? (int)book->promises[n].kind : -1, e->timers.n,
+                     promises_members(e));
+    }
+}
+
+/* promises.P1 */
+void promises_check_idle(void)
+{
+    for (uint32_t i = 0; i < workload.promises.n; i++) {
+        const struct keeper_book *book = &workload.promises.keepers[i];
+        for (uint32_t n = 0; n < book->n; n++)
+            if (promise_is_open(&book->promises[n]) && book->promises[n].kind <= PROMISE_PERIOD &&
+                book->promises[n].due_ns < workload.promises.looked[0])
+                sim_fail("late: number %u of keeper %u was due %llu ns ago, and nothing is under "
+                         "way",
+                         n, i, (unsigned long long)(sim.now - book->promises[n].due_ns));
+    }
+}
+
+static void promises_check_keeper(const struct keeper *keeper, uint32_t index)
+{
+    const struct keeper_book *book = &workload.promises.keepers[index];
+    if (keeper->index != index || keeper->turn != book->turn || keeper->n_put_off != 0)
+        sim_fail("keeper %u has had %u turns, its state says %u, and that %u are put off", index,
+                 book->turn, keeper->turn, keeper->n_put_off);
+    for (uint32_t i = 0; i < book->n; i++) {
+        const struct promise *promise = &book->promises[i];
+        if (promise_is_open(promise))
+            sim_fail("lost: number %u of keeper %u, of kind %d", i, index, (int)promise->kind);
+        if (promise->kind == PROMISE_END && !promise->word)
+            sim_fail("lost: the last word of number %u of keeper %u", i, index);
+    }
+}
+
+/* promises.P5 */
+static void promises_check_heard(const struct keeper *keeper, const struct keeper *singer)
+{
+    uint32_t from = workload.promises.keepers[keeper->index].from[singer->index];
+    uint32_t heard = keeper->heard[singer->index];
+    if (from != 0 && from <= singer->sung && heard != singer->sung)
+        sim_fail("lost: keeper %u has heard keeper %u up to number %u, and not number %u",
+                 keeper->index, singer->index, heard, singer->sung);
+}
+
+uint32_t promises_actors(struct engine *e)
+{
+    actor_ref group;
+    if (workload.promises.n == 0)
+        return 0;
+    return workload.promises.n + (engine_actor_lookup(e, KEEPERS_GROUP, &group) == 0);
+}
+
+void promises_check_end(const struct engine *e)
+{
+    uint32_t members = promises_members(e);
+    for (uint32_t i = 0; i < workload.promises.n; i++)
+        promises_check_keeper(promises_state(e, i), i);
+    for (uint32_t i = 0; i < workload.promises.n; i++)
+        for (uint32_t singer = 0; singer < workload.promises.n; singer++)
+            promises_check_heard(promises_state(e, i), promises_state(e, singer));
+    if (e->timers.n != members)
+        sim_fail("left over: %u timers, questions, monitors, memberships and what is put off, "
+                 "should be %u",
+                 e->timers.n, members);
+}
