@@ -183,13 +183,14 @@ list_tests()
 }
 
 # choose_tests SUITE...: fills BESIDE and ALONE with "NUMBER NAME SUITE CPU_S", in the order of the
-# suites. A test that no suite runs would be forgotten: that is a failure.
+# suites; ALL_BESIDE and ALL_ALONE with those that only --all has: where a budget is too small, it
+# is these that are left out. A test that no suite runs would be forgotten: that is a failure.
 choose_tests()
 {
-    local suite name rest line
+    local suite name rest line list
     local -A suite_of=()
     mapfile -t TESTS < <(list_tests)
-    BESIDE=() ALONE=()
+    BESIDE=() ALONE=() ALL_BESIDE=() ALL_ALONE=()
     for suite in "$@"; do
         for line in "${TESTS[@]}"; do
             name=${line#* } name=${name%% *} rest=" ${line#* * } "
@@ -204,7 +205,11 @@ choose_tests()
             fi
             [[ $rest =~ \ cpu-([0-9]+)\  ]] || give_up "$name has no limit (a label cpu-SECONDS)"
             line="${line%% *} $name $suite ${BASH_REMATCH[1]}"
-            if [[ $rest = *" alone "* ]]; then ALONE+=("$line"); else BESIDE+=("$line"); fi
+            list=BESIDE
+            [[ $rest != *" alone "* ]] || list=ALONE
+            [[ $rest != *" all "* ]] || list=ALL_$list
+            declare -n into=$list
+            into+=("$line")
         done
     done
     for line in "${TESTS[@]}"; do
@@ -317,19 +322,25 @@ wait_for_room()
     done
 }
 
+# run_some AT_A_TIME LINE...
+run_some()
+{
+    local line at_a_time=$1
+    shift
+    for line in "$@"; do
+        wait_for_room "$at_a_time"
+        # shellcheck disable=SC2086 # fields
+        start_test $line
+    done
+}
+
 run_tests()
 {
-    local line
-    for line in ${BESIDE[@]+"${BESIDE[@]}"}; do
-        wait_for_room "$JOBS"
-        # shellcheck disable=SC2086 # fields
-        start_test $line
-    done
-    for line in ${ALONE[@]+"${ALONE[@]}"}; do
-        wait_for_room 1
-        # shellcheck disable=SC2086 # fields
-        start_test $line
-    done
+    run_some "$JOBS" ${BESIDE[@]+"${BESIDE[@]}"}
+    run_some 1 ${ALONE[@]+"${ALONE[@]}"}
+    wait_for_room 1
+    run_some "$JOBS" ${ALL_BESIDE[@]+"${ALL_BESIDE[@]}"}
+    run_some 1 ${ALL_ALONE[@]+"${ALL_ALONE[@]}"}
     wait_for_room 1
 }
 
@@ -387,12 +398,13 @@ main()
     mkdir -p "$DIR/logs"
     sanitizer_wrapper
     choose_tests "${run[@]}"
-    if [ ${#BESIDE[@]} = 0 ] && [ ${#ALONE[@]} = 0 ]; then
+    local n=$((${#BESIDE[@]} + ${#ALONE[@]} + ${#ALL_BESIDE[@]} + ${#ALL_ALONE[@]}))
+    if [ $n = 0 ]; then
         echo "test.sh: no test is called like $ONLY"
         FAILED=1
         finish
     fi
-    echo "== $((${#BESIDE[@]} + ${#ALONE[@]})) tests, $JOBS at a time"
+    echo "== $n tests, $JOBS at a time"
     run_tests
     print_sums
     finish
