@@ -6,12 +6,17 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include <odeon/admin.h>
 #include <odeon/codec.h>
+#include <odeon/monitor.h>
+
+/* Correlation ids. */
+enum { SESSION_QUESTION = 1, SESSION_END = 2 };
 
 static uint64_t session_now_ns(void)
 {
@@ -152,27 +157,54 @@ static int session_wait_for_actors(struct savina_session *session,
     return 0;
 }
 
-/* Calls the head, and copies an answer of the expected type. */
-static int session_call(struct savina_session *session, const struct savina_options *options,
-                        odeon_ref head, uint32_t question, uint32_t answer, void *ret, size_t size)
+/* Says what came instead of an answer. */
+static int session_no_answer(struct savina_session *session, const struct odeon_delivery *delivery)
 {
-    struct odeon_delivery delivery;
-    int r = odeon_port_call(session->port, head, question, NULL, 0,
-                            (int64_t)(options->timeout_s * 1000000000u), &delivery);
-    if (r == ODEON_CALL_REPLY && delivery.type == answer && delivery.size == size) {
-        memcpy(ret, delivery.data, size);
-        odeon_port_release(session->port);
-        return 0;
-    }
-    if (r == ODEON_CALL_REFUSED) {
-        struct odeon_refusal refusal;
-        memcpy(&refusal, delivery.data, sizeof(refusal));
-        odeon_port_release(session->port);
+    struct odeon_refusal refusal;
+    struct odeon_down down;
+    if (delivery->type == ODEON_MSG_REFUSAL) {
+        memcpy(&refusal, delivery->data, sizeof(refusal));
         return session_error(session, SAVINA_FAILED, "the head does not answer: %s",
                              odeon_reason_name(refusal.reason));
     }
+    memcpy(&down, delivery->data, sizeof(down));
+    return session_error(session, SAVINA_FAILED, "there is no result, the head has ended: %s",
+                         odeon_reason_name(down.reason));
+}
+
+/* Is it the end of what is asked? Of an earlier head it is not. */
+static bool session_is_end(const struct odeon_delivery *delivery, odeon_ref head)
+{
+    struct odeon_down down;
+    if (delivery->type != ODEON_MSG_DOWN)
+        return delivery->type == ODEON_MSG_REFUSAL;
+    memcpy(&down, delivery->data, sizeof(down));
+    return down.ref == head;
+}
+
+/* Asks the head, which is monitored: states are lost when the executor dies, and where a head's is
+ * not kept, nobody answers. Copies an answer of the expected type. */
+static int session_call(struct savina_session *session, const struct savina_options *options,
+                        odeon_ref head, uint32_t question, uint32_t answer, void *ret, size_t size)
+{
+    int64_t timeout_ns = (int64_t)(options->timeout_s * 1000000000u);
+    struct odeon_delivery delivery;
+    int r = odeon_port_post_with(session->port, head, question, NULL, 0,
+                                 ODEON_POST_OPTIONS(.correlation = SESSION_QUESTION,
+                                                    .within_ns = timeout_ns, .wait_ns = -1));
+    while (r == 0 && (r = odeon_port_receive_wait(session->port, &delivery, 2 * timeout_ns)) == 1) {
+        bool came = delivery.type == answer && delivery.size == size;
+        r = 0;
+        if (came)
+            memcpy(ret, delivery.data, size);
+        else if (session_is_end(&delivery, head))
+            r = session_no_answer(session, &delivery);
+        odeon_port_release(session->port);
+        if (came || r != 0)
+            return r;
+    }
     return session_error(session, SAVINA_FAILED, "the head does not answer: %s",
-                         odeon_outcome_name(r));
+                         odeon_error_text());
 }
 
 int savina_session_run(struct savina_session *session, const struct savina_options *options,
@@ -188,6 +220,8 @@ int savina_session_run(struct savina_session *session, const struct savina_optio
         0)
         return session_error(session, SAVINA_FAILED, "no actor of type %s: %s", type,
                              odeon_error_text());
+    if (odeon_port_monitor(session->port, head, SESSION_END) < 0)
+        return session_error(session, SAVINA_FAILED, "%s", odeon_error_text());
     int r = session_wait_for_actors(session, options, before + 1);
     if (r != 0)
         return r;
