@@ -166,6 +166,7 @@ static int root_run(void *self, const void *message, struct engine_context *ctx)
     struct hop hop;
     memcpy(&hop, message, sizeof(hop));
     workload.runs++;
+    workload.moved = sim.now;
     if (root->index >= workload.n_roots || workload.roots[root->index].ref != ctx->self ||
         hop.at >= hop.n || hop.next[hop.at] != ctx->self)
         sim_fail("actor %u got another's message", root->index);

@@ -166,7 +166,7 @@ static void wait_for_clients(void)
         if (sim.now - workload.moved <= STILL_NS)
             continue;
         promises_check_still(workload.engine);
-        sim_fail("lost: nothing has come back for a second");
+        sim_fail("lost: nothing has been run, or come back, for a second");
     }
 }
 

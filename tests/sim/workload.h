@@ -101,7 +101,7 @@ struct workload {
     struct promises promises;
     bool poisoned;  /* some handlers fault */
     bool ready;     /* clients may post */
-    uint64_t moved; /* when a client, or a keeper, last got something */
+    uint64_t moved; /* when a client, a root, or a keeper last got something */
     uint64_t messages, runs, children, redelivered, stalls, reloads;
     uint64_t traced, traced_again; /* runs in a trace, and those behind a crash */
     struct fiber *control;
