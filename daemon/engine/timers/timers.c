@@ -40,7 +40,12 @@ int timers_open(struct engine *e)
 {
     struct timers *t = &e->timers;
     uint32_t n = e->segment.n_timers;
-    pthread_mutex_init(&t->mutex, NULL);
+    /* What is done under it is short: a worker looks a few times before it sleeps. */
+    pthread_mutexattr_t spins;
+    pthread_mutexattr_init(&spins);
+    pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&t->mutex, &spins);
+    pthread_mutexattr_destroy(&spins);
     t->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (t->fd < 0)
         return -errno;
