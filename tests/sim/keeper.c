@@ -6,10 +6,11 @@
 
 #include "daemon/engine/engine_context.h"
 #include "proto/envelope.h"
+#include "tests/sim/mayfly.h"
 #include "tests/sim/promises.h"
 #include "tests/sim/workload.h"
 
-enum { KEEPER_PASSES = 3, KEEPER_NOBODY = UINT32_MAX, KEEPER_PERIOD_NS = 100000 };
+enum { KEEPER_PASSES = 3, KEEPER_PERIOD_NS = 100000 };
 
 static struct keeper_types types;
 
@@ -18,28 +19,12 @@ const struct keeper_types *keeper_get_types(void)
     return &types;
 }
 
-static bool keeper_draws(uint32_t one_in)
-{
-    return random_one_in(&workload.promises.random, one_in);
-}
-
-static uint64_t keeper_draw_ns(uint32_t most)
-{
-    return random_below(&workload.promises.random, most);
-}
-
 /* One that has been made. */
 static actor_ref keeper_any(const struct engine_context *ctx)
 {
-    uint32_t index = random_below(&workload.promises.random, workload.promises.n);
+    uint32_t index = promises_draw_below(workload.promises.n);
     actor_ref ref = workload.promises.keepers[index].ref;
     return ref ? ref : ctx->self;
-}
-
-static void keeper_must(int r, const char *what)
-{
-    if (r < 0)
-        sim_fail("a keeper cannot %s: %s", what, strerror(-r));
 }
 
 /* ---- what it makes */
@@ -47,27 +32,28 @@ static void keeper_must(int r, const char *what)
 static void keeper_arm(const struct keeper *self, struct engine_context *ctx,
                        struct keeper_book *book)
 {
-    struct engine_timer_times times = { .delay_ns = keeper_draws(4)   ? 0
-                                                    : keeper_draws(6) ? keeper_draw_ns(4000000)
-                                                                      : keeper_draw_ns(300000) };
-    if (keeper_draws(5))
-        times.period_ns = KEEPER_PERIOD_NS + keeper_draw_ns(500000);
+    struct engine_timer_times times = { .delay_ns = promises_draw_one_in(4) ? 0
+                                                    : promises_draw_one_in(6)
+                                                        ? promises_draw_below(4000000)
+                                                        : promises_draw_below(300000) };
+    if (promises_draw_one_in(5))
+        times.period_ns = KEEPER_PERIOD_NS + promises_draw_below(500000);
     struct promise *promise = promises_make(book, times.period_ns ? PROMISE_PERIOD : PROMISE_TIMER);
     struct promise_message tick = { .keeper = self->index, .number = book->n - 1 };
     promise->due_ns = sim.now + times.delay_ns;
     promise->period_ns = times.period_ns;
-    keeper_must(engine_ctx_send_after(ctx, ctx->self, types.tick, 255, &tick, sizeof(tick), &times,
-                                      &promise->id),
-                "arm a timer");
+    promises_must(engine_ctx_send_after(ctx, ctx->self, types.tick, 255, &tick, sizeof(tick),
+                                        &times, &promise->id),
+                  "arm a timer");
 }
 
 /* Now and then it is a mayfly, which has ended, or takes no questions. */
 static void keeper_ask(const struct keeper *self, struct engine_context *ctx,
                        struct keeper_book *book)
 {
-    uint64_t timeout_ns = 1 + keeper_draw_ns(keeper_draws(3) ? 100000 : 3000000);
+    uint64_t timeout_ns = 1 + promises_draw_below(promises_draw_one_in(3) ? 100000 : 3000000);
     actor_ref to = keeper_any(ctx);
-    uint32_t at = book->n ? random_below(&workload.promises.random, book->n) : 0;
+    uint32_t at = book->n ? promises_draw_below(book->n) : 0;
     if (book->n && book->promises[at].kind == PROMISE_END)
         to = book->promises[at].mayfly;
     struct promise *promise = promises_make(book, PROMISE_QUESTION);
@@ -80,38 +66,7 @@ static void keeper_ask(const struct keeper *self, struct engine_context *ctx,
     if (r == -ESRCH && at < book->n - 1 && to == book->promises[at].mayfly)
         book->n--; /* it is known to have ended */
     else
-        keeper_must(r, "ask");
-}
-
-/* A child that hears of nothing but its end, or is told to say a word and to end. */
-static int keeper_spawn(struct engine_context *ctx, const struct promise_message *args, bool link,
-                        actor_ref *ret_ref)
-{
-    struct engine_spawn spawn = {
-        .placement = (enum engine_placement)random_below(&workload.promises.random, PLACE_N),
-        .place = ENGINE_ANYWHERE,
-        .args = args,
-        .args_size = sizeof(*args),
-        .link = link,
-    };
-    if (spawn.placement == PLACE_NODE || spawn.placement == PLACE_DETACHED)
-        spawn.placement = PLACE_SPREAD;
-    int r = engine_ctx_spawn(ctx, types.mayfly, &spawn, ret_ref);
-    if (r != -ENOSPC && r != -EAGAIN)
-        keeper_must(r, "spawn");
-    return r;
-}
-
-/* At once, or when it may have been lying there for a while. */
-static void keeper_tell(struct engine_context *ctx, actor_ref mayfly,
-                        const struct promise_message *args)
-{
-    struct engine_timer_times times = { .delay_ns = keeper_draw_ns(600000) };
-    uint64_t id;
-    int r = keeper_draws(2) ? engine_ctx_send(ctx, mayfly, types.tick, 255, args, sizeof(*args))
-                            : engine_ctx_send_after(ctx, mayfly, types.tick, 255, args,
-                                                    sizeof(*args), &times, &id);
-    keeper_must(r, "tell a mayfly");
+        promises_must(r, "ask");
 }
 
 static void keeper_have_mayfly(const struct keeper *self, struct engine_context *ctx,
@@ -119,12 +74,12 @@ static void keeper_have_mayfly(const struct keeper *self, struct engine_context 
 {
     struct promise_message args = { .keeper = self->index, .number = book->n };
     actor_ref mayfly;
-    if (keeper_spawn(ctx, &args, keeper_draws(2), &mayfly) < 0)
+    if (mayfly_spawn(ctx, &args, promises_draw_one_in(2), &mayfly) < 0)
         return;
     struct promise *promise = promises_make(book, PROMISE_END);
     promise->mayfly = mayfly;
-    keeper_must(engine_ctx_monitor(ctx, mayfly, &promise->id), "monitor");
-    keeper_tell(ctx, mayfly, &args);
+    promises_must(engine_ctx_monitor(ctx, mayfly, &promise->id), "monitor");
+    mayfly_tell(ctx, mayfly, &args);
 }
 
 static void keeper_sing(struct keeper *self, struct engine_context *ctx)
@@ -134,7 +89,7 @@ static void keeper_sing(struct keeper *self, struct engine_context *ctx)
                                &(struct engine_pieces){ .head = &song, .head_size = sizeof(song) });
     if (r == -EAGAIN || r == -ENOENT) /* its first member's turn has not been committed */
         return;
-    keeper_must(r, "sing");
+    promises_must(r, "sing");
     self->sung++;
     promises_sing(self->index, self->sung);
     workload.promises.counted.songs++;
@@ -147,7 +102,7 @@ static void keeper_join(struct keeper *self, struct engine_context *ctx)
     int r = engine_ctx_join(ctx, KEEPERS_GROUP);
     if (r == -EAGAIN) /* another turn makes the group */
         return;
-    keeper_must(r, "join");
+    promises_must(r, "join");
     self->joined = 1;
 }
 
@@ -156,7 +111,7 @@ static void keeper_leave(struct keeper *self, struct engine_context *ctx, struct
 {
     if (!self->joined)
         return;
-    keeper_must(engine_ctx_leave(ctx, KEEPERS_GROUP), "leave");
+    promises_must(engine_ctx_leave(ctx, KEEPERS_GROUP), "leave");
     self->joined = 0;
     book->member = false;
     memset(book->from, 0, sizeof(book->from));
@@ -166,54 +121,32 @@ static void keeper_leave(struct keeper *self, struct engine_context *ctx, struct
 static void keeper_become(struct keeper *self, struct engine_context *ctx)
 {
     self->phase = !self->phase;
-    keeper_must(engine_ctx_become(ctx, self->phase ? "other" : "initial"), "become another");
+    promises_must(engine_ctx_become(ctx, self->phase ? "other" : "initial"), "become another");
     workload.promises.counted.phases++;
 }
 
 /* ---- what it takes back, and pays */
 
-static void keeper_cancel(struct engine_context *ctx, struct keeper_book *book,
-                          enum promise_kind kind)
+/* One by lot, of those that are open. False: it had come already, and is under way (else it is lost
+ * in the end), or there is none. */
+static bool keeper_give_up_one(struct engine_context *ctx, struct keeper_book *book,
+                               enum promise_kind kind,
+                               int (*give_up)(struct engine_context *ctx, uint64_t id))
 {
     struct promise *promise = promises_open(book, kind);
     if (!promise)
-        return;
-    int r = engine_ctx_timer_cancel(ctx, promise->id);
-    if (r == -ENOENT && kind == PROMISE_TIMER)
-        return; /* its message is under way: else it is lost in the end */
-    keeper_must(r, "cancel");
+        return false;
+    int r = give_up(ctx, promise->id);
+    if (r == -ENOENT && kind != PROMISE_PERIOD)
+        return false;
+    promises_must(r, "give up what it was promised");
     promise->given_up = book->turn;
-    workload.promises.counted.cancelled++;
-}
-
-static void keeper_withdraw(struct engine_context *ctx, struct keeper_book *book)
-{
-    struct promise *promise = promises_open(book, PROMISE_QUESTION);
-    if (!promise)
-        return;
-    int r = engine_ctx_ask_cancel(ctx, promise->id);
-    if (r == -ENOENT)
-        return;
-    keeper_must(r, "withdraw a question");
-    promise->given_up = book->turn;
-    workload.promises.counted.withdrawn++;
-}
-
-static void keeper_demonitor(struct engine_context *ctx, struct keeper_book *book)
-{
-    struct promise *promise = promises_open(book, PROMISE_END);
-    if (!promise)
-        return;
-    int r = engine_ctx_demonitor(ctx, promise->id);
-    if (r == -ENOENT)
-        return;
-    keeper_must(r, "give a monitor up");
-    promise->given_up = book->turn;
+    return true;
 }
 
 static void keeper_pay(struct keeper *self, struct engine_context *ctx)
 {
-    if (!self->owed.there || keeper_draws(2))
+    if (!self->owed.there || promises_draw_one_in(2))
         return;
     struct engine_promise promise;
     memcpy(promise.words, self->owed.words, sizeof(promise.words));
@@ -221,7 +154,7 @@ static void keeper_pay(struct keeper *self, struct engine_context *ctx)
                               &(struct engine_pieces){ .head = &self->owed.question,
                                                        .head_size = sizeof(self->owed.question) });
     if (r != -ESTALE)
-        keeper_must(r, "answer later");
+        promises_must(r, "answer later");
     workload.promises.counted.late_answers += r == 0;
     self->owed.there = 0;
 }
@@ -230,10 +163,10 @@ static void keeper_pay(struct keeper *self, struct engine_context *ctx)
 static void keeper_take_back(struct keeper *self, struct engine_context *ctx,
                              const struct keeper_book *book)
 {
-    if (self->n_put_off == self->n_back || (promises_any_open(book) && !keeper_draws(3)))
+    if (self->n_put_off == self->n_back || (promises_any_open(book) && !promises_draw_one_in(3)))
         return;
     int r = engine_ctx_unstash(ctx, 0);
-    keeper_must(r, "take back what is put off");
+    promises_must(r, "take back what is put off");
     if ((uint32_t)r != self->n_put_off - self->n_back)
         sim_fail("keeper %u has put %u off, and gets %d back", self->index,
                  self->n_put_off - self->n_back, r);
@@ -245,7 +178,7 @@ static void keeper_take_back(struct keeper *self, struct engine_context *ctx,
 static void keeper_make_one(const struct keeper *self, struct engine_context *ctx,
                             struct keeper_book *book)
 {
-    switch (random_below(&workload.promises.random, 5)) {
+    switch (promises_draw_below(5)) {
     case 0:
     case 1:
         keeper_arm(self, ctx, book);
@@ -262,16 +195,15 @@ static void keeper_make_one(const struct keeper *self, struct engine_context *ct
 /* Something is open until all is made that is to be. */
 static void keeper_make(struct keeper *self, struct engine_context *ctx, struct keeper_book *book)
 {
-    if (keeper_draws(8))
+    if (promises_draw_one_in(8))
         keeper_leave(self, ctx, book);
     else
         keeper_join(self, ctx);
-    for (uint32_t n = random_below(&workload.promises.random, 3); n > 0 && book->n < book->most;
-         n--)
+    for (uint32_t n = promises_draw_below(3); n > 0 && book->n < book->most; n--)
         keeper_make_one(self, ctx, book);
-    if (book->n < book->most && !keeper_draws(3))
+    if (book->n < book->most && !promises_draw_one_in(3))
         keeper_sing(self, ctx);
-    if (keeper_draws(6))
+    if (promises_draw_one_in(6))
         keeper_become(self, ctx);
     if (book->n < book->most && !promises_any_open(book))
         keeper_arm(self, ctx, book);
@@ -279,14 +211,17 @@ static void keeper_make(struct keeper *self, struct engine_context *ctx, struct 
 
 static void keeper_give_up(struct engine_context *ctx, struct keeper_book *book)
 {
-    if (keeper_draws(4))
-        keeper_cancel(ctx, book, PROMISE_TIMER);
-    if (keeper_draws(4) || book->n == book->most)
-        keeper_cancel(ctx, book, PROMISE_PERIOD);
-    if (keeper_draws(4))
-        keeper_withdraw(ctx, book);
-    if (keeper_draws(4))
-        keeper_demonitor(ctx, book);
+    struct promises_counted *counted = &workload.promises.counted;
+    if (promises_draw_one_in(4))
+        counted->cancelled += keeper_give_up_one(ctx, book, PROMISE_TIMER, engine_ctx_timer_cancel);
+    if (promises_draw_one_in(4) || book->n == book->most)
+        counted->cancelled +=
+            keeper_give_up_one(ctx, book, PROMISE_PERIOD, engine_ctx_timer_cancel);
+    if (promises_draw_one_in(4))
+        counted->withdrawn +=
+            keeper_give_up_one(ctx, book, PROMISE_QUESTION, engine_ctx_ask_cancel);
+    if (promises_draw_one_in(4))
+        counted->demonitored += keeper_give_up_one(ctx, book, PROMISE_END, engine_ctx_demonitor);
 }
 
 /* Last in each behaviour. Behind what is open and to be made it only hears the rest. */
@@ -328,12 +263,11 @@ static int keeper_tick(struct keeper *self, const void *message, struct engine_c
         return keeper_act(self, ctx, book);
     if (tick.keeper != self->index)
         sim_fail("keeper %u got a timer of keeper %u", self->index, tick.keeper);
-    struct promise *promise = &book->promises[tick.number];
-    if (tick.number < book->n && promise->kind == PROMISE_PERIOD) {
-        keeper_period(ctx, book, promise);
+    if (promises_is(book, tick.number, PROMISE_PERIOD)) {
+        keeper_period(ctx, book, &book->promises[tick.number]);
         return keeper_act(self, ctx, book);
     }
-    promise = promises_settle(book, tick.number, PROMISE_TIMER);
+    const struct promise *promise = promises_settle(book, tick.number, PROMISE_TIMER);
     if (promise->due_ns > sim.now)
         sim_fail("keeper %u got a timer %lld ns early", self->index,
                  (long long)(promise->due_ns - sim.now));
@@ -357,23 +291,34 @@ static int keeper_tick_other(void *state, const void *message, struct engine_con
     return keeper_tick(self, message, ctx);
 }
 
+static bool keeper_is_put_off(const struct keeper *self, const struct promise_message *question,
+                              uint32_t i)
+{
+    return memcmp(&self->put_off[i], question, sizeof(*question)) == 0;
+}
+
 /* promises.P4. True: the question has been put off. */
 static bool keeper_put_off(struct keeper *self, struct engine_context *ctx,
                            const struct keeper_book *book, const void *message,
                            const struct promise_message *question)
 {
     if (self->n_back > 0) {
-        if (memcmp(&self->put_off[0], question, sizeof(*question)) != 0)
-            return false; /* it came before them, through its throughput */
+        if (!keeper_is_put_off(self, question, 0)) {
+            for (uint32_t i = 1; i < self->n_put_off; i++)
+                if (keeper_is_put_off(self, question, i))
+                    sim_fail("keeper %u gets back first what it has put off as number %u",
+                             self->index, i);
+            return false; /* the mailbox's throughput has let it through before them */
+        }
         self->n_back--;
         self->n_put_off--;
         memmove(&self->put_off[0], &self->put_off[1], self->n_put_off * sizeof(self->put_off[0]));
         workload.promises.counted.put_off++;
         return false;
     }
-    if (self->n_put_off == KEEPER_PUTS_OFF || !promises_any_open(book) || !keeper_draws(3))
+    if (self->n_put_off == KEEPER_PUTS_OFF || !promises_any_open(book) || !promises_draw_one_in(3))
         return false;
-    keeper_must(engine_ctx_stash(ctx, message), "put a question off");
+    promises_must(engine_ctx_stash(ctx, message), "put a question off");
     self->put_off[self->n_put_off++] = *question;
     return true;
 }
@@ -382,13 +327,13 @@ static void keeper_answer(struct keeper *self, struct engine_context *ctx, const
                           const struct promise_message *question)
 {
     struct engine_promise promise;
-    switch (random_below(&workload.promises.random, 5)) {
+    switch (promises_draw_below(5)) {
     case 0: /* not at all */
         return;
     case 1:
         if (self->owed.there)
             break;
-        keeper_must(engine_ctx_reply_later(ctx, &promise), "reply later");
+        promises_must(engine_ctx_reply_later(ctx, &promise), "reply later");
         memcpy(self->owed.words, promise.words, sizeof(promise.words));
         self->owed.question = *question;
         self->owed.there = 1;
@@ -396,14 +341,14 @@ static void keeper_answer(struct keeper *self, struct engine_context *ctx, const
     case 2:
         if (ctx->hops >= KEEPER_PASSES)
             break;
-        keeper_must(engine_ctx_forward(ctx, keeper_any(ctx), message), "pass a question on");
+        promises_must(engine_ctx_forward(ctx, keeper_any(ctx), message), "pass a question on");
         workload.promises.counted.passed_on++;
         return;
     default:
         break;
     }
-    keeper_must(engine_ctx_reply(ctx, types.answer, question, sizeof(*question), NULL, 0),
-                "answer");
+    promises_must(engine_ctx_reply(ctx, types.answer, question, sizeof(*question), NULL, 0),
+                  "answer");
 }
 
 static int keeper_question(void *state, const void *message, struct engine_context *ctx)
@@ -457,8 +402,8 @@ static int keeper_down(void *state, const void *message, struct engine_context *
     uint32_t number = promises_find(book, down.monitor, PROMISE_END);
     const struct promise *promise = promises_settle(book, number, PROMISE_END);
     bool finished = down.reason == REASON_FINISHED && promise->word;
-    bool anew =
-        down.reason == REASON_BEGUN_ANEW && sim.n_crashes > 0 && !workload.promises.mayflies_last;
+    bool anew = down.reason == REASON_BEGUN_ANEW && sim.n_crashes > promise->crashes &&
+                !workload.promises.mayflies_last;
     if (down.ref != promise->mayfly || !(finished || anew))
         sim_fail("keeper %u, number %u: an end for reason %u, its last word came in turn %u",
                  self->index, number, down.reason, promise->word);
@@ -473,12 +418,11 @@ static int keeper_word(void *state, const void *message, struct engine_context *
     struct keeper_book *book = promises_turn(self);
     struct promise_message word;
     memcpy(&word, message, sizeof(word));
-    struct promise *promise = &book->promises[word.number];
-    if (word.keeper != self->index || word.number >= book->n || promise->kind != PROMISE_END ||
-        promise->word)
+    if (word.keeper != self->index || !promises_is(book, word.number, PROMISE_END) ||
+        book->promises[word.number].word)
         sim_fail("keeper %u got the last word of number %u, which nobody has promised", self->index,
                  word.number);
-    promise->word = book->turn;
+    book->promises[word.number].word = book->turn;
     return keeper_act(self, ctx, book);
 }
 
@@ -508,47 +452,14 @@ static int keeper_init(void *state, const void *args, size_t size, struct engine
     return 0;
 }
 
-/* ---- mayflies, and moths */
-
-static int mayfly_init(void *state, const void *args, size_t size, struct engine_context *ctx)
-{
-    (void)ctx;
-    memcpy(state, args, size);
-    return 0;
-}
-
-static int mayfly_tick(void *state, const void *message, struct engine_context *ctx)
-{
-    const struct promise_message *self = state, moth = { .keeper = KEEPER_NOBODY };
-    actor_ref child;
-    (void)message;
-    if (self->keeper >= workload.promises.n)
-        sim_fail("a moth is told to speak");
-    (void)keeper_spawn(ctx, &moth, true, &child);
-    keeper_must(engine_ctx_send(ctx, workload.promises.keepers[self->keeper].ref, types.word, 255,
-                                self, sizeof(*self)),
-                "hear a last word");
-    return ALLOCATION_DELETE + (int)(self->number % 3);
-}
-
 /* ---- types */
 
 static uint16_t keeper_intern(struct engine *e, const char *name)
 {
     uint16_t id;
-    keeper_must(
+    promises_must(
         engine_message_type_intern(e, name, 1, sizeof(struct promise_message), false, "", &id),
         "have a message type");
-    return id;
-}
-
-static uint32_t keeper_type(struct engine *e, struct engine_actor_type_info *info)
-{
-    uint32_t id;
-    info->plugin = "simulated";
-    info->version = 1;
-    info->overflow = OVERFLOW_POLICY_REJECT;
-    keeper_must(engine_actor_type_register(e, info, &id), "have a type");
     return id;
 }
 
@@ -557,7 +468,7 @@ void keeper_register(struct engine *e)
     enum { SIZE = sizeof(struct promise_message) };
     if (workload.promises.n == 0)
         return;
-    keeper_must(engine_groups_open(e), "have groups");
+    promises_must(engine_groups_open(e), "have groups");
     types.tick = keeper_intern(e, "tick");
     types.question = keeper_intern(e, "question");
     types.answer = keeper_intern(e, "answer");
@@ -578,10 +489,7 @@ void keeper_register(struct engine *e)
     for (size_t i = 1; i < sizeof(runs) / sizeof(runs[0]); i++)
         runs[i] = keeper[i].run;
     const struct engine_behaviour_set other = { .name = "other", .run = runs };
-    const struct engine_behaviour mayfly = { .message_type = types.tick,
-                                             .size = SIZE,
-                                             .run = mayfly_tick };
-    types.keeper = keeper_type(
+    types.keeper = promises_type(
         e, &(struct engine_actor_type_info){ .name = "keeper",
                                              .restart = RESTART_KEEP,
                                              .state_size = sizeof(struct keeper),
@@ -590,12 +498,5 @@ void keeper_register(struct engine *e)
                                              .n_others = 1,
                                              .others = &other,
                                              .init = keeper_init });
-    types.mayfly =
-        keeper_type(e, &(struct engine_actor_type_info){
-                           .name = "mayfly",
-                           .restart = workload.promises.mayflies_last ? RESTART_KEEP : RESTART_INIT,
-                           .state_size = sizeof(struct promise_message),
-                           .n_behaviours = 1,
-                           .behaviours = &mayfly,
-                           .init = mayfly_init });
+    mayfly_register(e);
 }

@@ -64,11 +64,15 @@ static void promises_begin_keeper(struct engine *e, uint32_t i)
         sim_fail("keeper %u cannot begin: %s", i, strerror(-r));
 }
 
-void promises_begin(struct engine *e)
+void promises_crashed(void)
 {
     for (uint32_t i = 0; i < workload.promises.n; i++)
         workload.promises.keepers[i].running = false;
     memset(workload.promises.looked, 0, sizeof(workload.promises.looked));
+}
+
+void promises_begin(struct engine *e)
+{
     for (uint32_t i = 0; i < workload.promises.n; i++)
         promises_begin_keeper(e, i);
 }
@@ -81,6 +85,34 @@ void promises_look(struct engine *e)
     engine_timers_look(e);
     workload.promises.looked[0] = workload.promises.looked[1];
     workload.promises.looked[1] = now;
+}
+
+/* ---- for the actors */
+
+bool promises_draw_one_in(uint32_t n)
+{
+    return random_one_in(&workload.promises.random, n);
+}
+
+uint32_t promises_draw_below(uint32_t n)
+{
+    return random_below(&workload.promises.random, n);
+}
+
+void promises_must(int r, const char *what)
+{
+    if (r < 0)
+        sim_fail("an actor cannot %s: %s", what, strerror(-r));
+}
+
+uint32_t promises_type(struct engine *e, struct engine_actor_type_info *info)
+{
+    uint32_t id;
+    info->plugin = "simulated";
+    info->version = 1;
+    info->overflow = OVERFLOW_POLICY_REJECT;
+    promises_must(engine_actor_type_register(e, info, &id), "have a type");
+    return id;
 }
 
 /* ---- the book */
@@ -101,9 +133,9 @@ static void promises_strike(struct keeper_book *book, uint32_t turn)
 
 struct keeper_book *promises_turn(struct keeper *keeper)
 {
-    struct keeper_book *book = &workload.promises.keepers[keeper->index];
     if (keeper->index >= workload.promises.n)
         sim_fail("a keeper without a state runs");
+    struct keeper_book *book = &workload.promises.keepers[keeper->index];
     if (keeper->turn + 1 == book->turn) { /* promises.P6 */
         if (book->crashes == sim.n_crashes)
             sim_fail("keeper %u: turn %u begins a second time, and nobody has died", keeper->index,
@@ -125,17 +157,22 @@ struct keeper_book *promises_turn(struct keeper *keeper)
 struct promise *promises_make(struct keeper_book *book, enum promise_kind kind)
 {
     struct promise *promise = &book->promises[book->n++];
-    *promise = (struct promise){ .kind = kind, .made = book->turn };
+    *promise = (struct promise){ .kind = kind, .made = book->turn, .crashes = sim.n_crashes };
     return promise;
+}
+
+bool promises_is(const struct keeper_book *book, uint32_t number, enum promise_kind kind)
+{
+    return number < book->n && book->promises[number].kind == kind;
 }
 
 struct promise *promises_settle(struct keeper_book *book, uint32_t number, enum promise_kind kind)
 {
     uint32_t keeper = (uint32_t)(book - workload.promises.keepers);
-    struct promise *promise = &book->promises[number];
-    if (number >= book->n || promise->kind != kind)
+    if (!promises_is(book, number, kind))
         sim_fail("keeper %u got number %u of kind %d, which nobody has promised", keeper, number,
                  (int)kind);
+    struct promise *promise = &book->promises[number];
     if (promise->settled)
         sim_fail("doubled: keeper %u got number %u of kind %d in turn %u, and again in turn %u",
                  keeper, number, (int)kind, promise->settled, book->turn);
@@ -146,17 +183,17 @@ struct promise *promises_settle(struct keeper_book *book, uint32_t number, enum 
     return promise;
 }
 
-static bool promise_is_open(const struct promise *promise)
+static bool promises_is_open(const struct promise *promise)
 {
     return !promise->settled && !promise->given_up;
 }
 
 struct promise *promises_open(struct keeper_book *book, enum promise_kind kind)
 {
-    uint32_t first = book->n ? random_below(&workload.promises.random, book->n) : 0;
+    uint32_t first = book->n ? promises_draw_below(book->n) : 0;
     for (uint32_t i = 0; i < book->n; i++) {
         struct promise *promise = &book->promises[(first + i) % book->n];
-        if (promise->kind == kind && promise_is_open(promise))
+        if (promise->kind == kind && promises_is_open(promise))
             return promise;
     }
     return NULL;
@@ -165,7 +202,7 @@ struct promise *promises_open(struct keeper_book *book, enum promise_kind kind)
 bool promises_any_open(const struct keeper_book *book)
 {
     for (uint32_t i = 0; i < book->n; i++)
-        if (promise_is_open(&book->promises[i]))
+        if (promises_is_open(&book->promises[i]))
             return true;
     return false;
 }
@@ -209,7 +246,7 @@ static uint32_t promises_members(const struct engine *e)
 static bool promises_settled(const struct engine *e, const struct keeper_book *book)
 {
     for (uint32_t i = 0; i < book->n; i++)
-        if (promise_is_open(&book->promises[i]) ||
+        if (promises_is_open(&book->promises[i]) ||
             (book->promises[i].kind == PROMISE_END && !book->promises[i].word))
             return false;
     return e->timers.n == promises_members(e);
@@ -231,7 +268,7 @@ void promises_check_still(const struct engine *e)
     for (uint32_t i = 0; i < workload.promises.n; i++) {
         const struct keeper_book *book = &workload.promises.keepers[i];
         uint32_t n = 0;
-        while (n < book->n && !promise_is_open(&book->promises[n]))
+        while (n < book->n && !promises_is_open(&book->promises[n]))
             n++;
         if (book->turn == 0 || book->running || book->puts_off || book->n < book->most ||
             !promises_settled(e, book))
@@ -244,13 +281,18 @@ void promises_check_still(const struct engine *e)
     }
 }
 
+static bool promises_is_timer(const struct promise *promise)
+{
+    return promise->kind == PROMISE_TIMER || promise->kind == PROMISE_PERIOD;
+}
+
 /* promises.P1 */
 void promises_check_idle(void)
 {
     for (uint32_t i = 0; i < workload.promises.n; i++) {
         const struct keeper_book *book = &workload.promises.keepers[i];
         for (uint32_t n = 0; n < book->n; n++)
-            if (promise_is_open(&book->promises[n]) && book->promises[n].kind <= PROMISE_PERIOD &&
+            if (promises_is_open(&book->promises[n]) && promises_is_timer(&book->promises[n]) &&
                 book->promises[n].due_ns < workload.promises.looked[0])
                 sim_fail("late: number %u of keeper %u was due %llu ns ago, and nothing is under "
                          "way",
@@ -266,7 +308,7 @@ static void promises_check_keeper(const struct keeper *keeper, uint32_t index)
                  book->turn, keeper->turn, keeper->n_put_off);
     for (uint32_t i = 0; i < book->n; i++) {
         const struct promise *promise = &book->promises[i];
-        if (promise_is_open(promise))
+        if (promises_is_open(promise))
             sim_fail("lost: number %u of keeper %u, of kind %d", i, index, (int)promise->kind);
         if (promise->kind == PROMISE_END && !promise->word)
             sim_fail("lost: the last word of number %u of keeper %u", i, index);

@@ -37,9 +37,9 @@ enum {
     KEEPER_PUTS_OFF = 3,
 };
 
-/* PERIOD: a timer that comes again and again, until it is cancelled. */
 #define KEEPERS_GROUP "choir"
 
+/* PERIOD: a timer that comes again and again, until it is cancelled. */
 enum promise_kind { PROMISE_TIMER, PROMISE_PERIOD, PROMISE_QUESTION, PROMISE_END };
 
 struct promise {
@@ -48,11 +48,12 @@ struct promise {
     uint64_t id;                      /* the engine's */
     uint64_t due_ns;                  /* a timer, or a deadline, does not come before */
     uint64_t period_ns;
-    uint32_t word; /* of an end: the turn that has heard the last word */
-    uint32_t
-        last; /* of a period: the turn in which it came last, and when it had been due before */
+    /* of a period: the turn in which it came last, and when it was due until then */
+    uint32_t last;
     uint64_t due_before_ns;
+    /* of an end: whose; the turn that has heard the last word; how many crashes were before it */
     actor_ref mayfly;
+    uint32_t word, crashes;
 };
 
 /* All messages of keepers and mayflies: whose it is, and which. */
@@ -78,13 +79,14 @@ struct keeper {
 struct keeper_book {
     actor_ref ref;
     enum engine_placement placement;
-    uint32_t most;        /* promises that it makes */
-    uint32_t turn;        /* which began last */
-    uint32_t crashes;     /* behind so many that one began */
-    bool running, member; /* its join has been committed */
-    bool puts_off;        /* at the end of its last turn it had put something off */
-    uint32_t
-        from[KEEPERS_MAX]; /* of each singer: what it must hear, the first number; 0: nothing */
+    uint32_t most;    /* promises that it makes */
+    uint32_t turn;    /* which began last */
+    uint32_t crashes; /* behind so many that one began */
+    bool running;     /* that one has not returned */
+    bool member;      /* its join has been committed */
+    bool puts_off;    /* at the end of its last turn it had put something off */
+    /* of each singer: the first number that it must hear; 0: none */
+    uint32_t from[KEEPERS_MAX];
     uint32_t n;
     struct promise promises[PROMISES_MAX];
 };
@@ -98,7 +100,10 @@ struct keeper_book {
     F(no_answers)                                                                                  \
     F(late_answers)                                                                                \
     F(passed_on)                                                                                   \
-    F(withdrawn) F(ends) F(ends_anew) F(put_off) F(songs) F(left) F(phases) F(again)
+    F(withdrawn)                                                                                   \
+    F(demonitored)                                                                                 \
+    F(ends)                                                                                        \
+    F(ends_anew) F(put_off) F(songs) F(left) F(phases) F(again)
 
 struct promises {
     uint32_t n;         /* keepers; 0: nothing of all this is there */
@@ -116,6 +121,8 @@ struct promises {
 /* Behind everything else that is drawn, by chances of its own: loads without it are what they would
  * be. */
 void promises_draw(void);
+/* The engine has died, or has not begun: no turn runs, and nobody has looked at its timers. */
+void promises_crashed(void);
 /* Control thread: in each life of the engine, and again and again. */
 void promises_begin(struct engine *engine);
 void promises_look(struct engine *engine);
@@ -127,11 +134,22 @@ void promises_check_end(const struct engine *engine);
 /* That are not to end: keepers, and their group. */
 uint32_t promises_actors(struct engine *engine);
 
+/* ---- by the actors ---- */
+
+bool promises_draw_one_in(uint32_t n);
+uint32_t promises_draw_below(uint32_t n);
+/* Fails if `r` does: an actor cannot do what it says. */
+void promises_must(int r, const char *what);
+/* Registers a type; its plugin, version and policy are the same for all. */
+uint32_t promises_type(struct engine *engine, struct engine_actor_type_info *info);
+
 /* ---- the book, by a keeper's turn ---- */
 
 /* First in each behaviour. */
 struct keeper_book *promises_turn(struct keeper *keeper);
 struct promise *promises_make(struct keeper_book *book, enum promise_kind kind);
+/* Is there such a one? */
+bool promises_is(const struct keeper_book *book, uint32_t number, enum promise_kind kind);
 struct promise *promises_settle(struct keeper_book *book, uint32_t number, enum promise_kind kind);
 /* One that is neither settled nor given up, by lot; NULL: there is none. */
 struct promise *promises_open(struct keeper_book *book, enum promise_kind kind);

@@ -206,6 +206,7 @@ static void control_begin(void)
 {
     workload.engine = NULL;
     memset(workload.asked_to_close, 0, sizeof(workload.asked_to_close));
+    promises_crashed();
     workload.control = sim_spawn(SIDE_ENGINE, control_main, NULL);
 }
 
