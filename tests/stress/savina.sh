@@ -9,20 +9,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . bench/lib.sh # sets WORK, as the next one does: that is the folder of this test
 # shellcheck source=tests/stress/bench_lines.sh
 . tests/stress/bench_lines.sh
+. tests/stress/tap.sh
 export SELF=savina.sh
-BUILD=$1 COUNT=0
-
-# tap STATUS TEXT: one check.
-tap()
-{
-    COUNT=$((COUNT + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $COUNT - $2"
-    else
-        echo "not ok $COUNT - $2"
-        FAILED=1
-    fi
-}
+BUILD=$1
 
 # lines_are_right CORES...: of each program, in $WORK/out, one for each number of workers and each
 # policy.

@@ -9,24 +9,13 @@ cd "$(dirname "$0")/../.." || exit 1
 . bench/savina/lines.sh
 # shellcheck source=tests/stress/bench_lines.sh
 . tests/stress/bench_lines.sh
+. tests/stress/tap.sh
 export SELF=savina_caf.sh
-BUILD=$1 COUNT=0
+BUILD=$1
 CAF=$BUILD/bench/odeon-savina-caf
 NUMBER='[0-9]+' REAL='[0-9.]+'
 [ -x "$CAF" ] || { echo "skipped: there was no CAF (libcaf-dev) when this was built"; exit 77; }
 sizes 2
-
-# tap STATUS TEXT: one check.
-tap()
-{
-    COUNT=$((COUNT + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $COUNT - $2"
-    else
-        echo "not ok $COUNT - $2"
-        FAILED=1
-    fi
-}
 
 # said STATUS TEXT WORD...: odeon-savina-caf ends so, and has said so, a regular expression.
 said()

@@ -2,26 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # savina_kept.sh BUILD: the two programs of bench/savina/kept go on where they were, and come to the
 # right result, when the executor is killed in their middle, again and again; a program whose states
-# are not kept says that it has no result. The times mean nothing here. Needs two CPUs; 77: there is
-# one.
+# are not kept says that it has no result. The times mean nothing here.
 cd "$(dirname "$0")/../.." || exit 1
 . bench/lib.sh
+. tests/stress/tap.sh
 SELF=savina_kept.sh
 # A machine that is busy with other things may not come to all of these kills.
-BUILD=$1 COUNT=0 KILLS=4 PATIENCE_S=300
-choose_cpus
+BUILD=$1 KILLS=4 PATIENCE_S=300
 make_work_folder
-
-tap()
-{
-    COUNT=$((COUNT + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $COUNT - $2"
-    else
-        echo "not ok $COUNT - $2"
-        FAILED=1
-    fi
-}
 
 # messages: that the present executor's workers have run.
 messages()
@@ -84,10 +72,8 @@ survives()
 }
 
 need_service one workers=2
-transfers=600000 items=400000
-[ -z "${ODEON_TEST_QUICK-}" ] || transfers=100000 items=60000
-survives keptbank a=32 n=$transfers
-survives keptbuffer b=24 np=8 nc=8 i=$items
+survives keptbank a=32 n=600000
+survives keptbuffer b=24 np=8 nc=8 i=400000
 
 started savina pingpong n=100000000
 until_it_runs $PROGRAM $(($(messages) + 2000))
