@@ -172,12 +172,13 @@ static int session_no_answer(struct savina_session *session, const struct odeon_
                          odeon_reason_name(down.reason));
 }
 
-/* Is it the end of what is asked? Of an earlier head it is not. */
-static bool session_is_end(const struct odeon_delivery *delivery, odeon_ref head)
+/* Does it say that no answer comes? The end of an earlier head does not, nor that this one's is not
+ * monitored. */
+static bool session_is_without_answer(const struct odeon_delivery *delivery, odeon_ref head)
 {
     struct odeon_down down;
     if (delivery->type != ODEON_MSG_DOWN)
-        return delivery->type == ODEON_MSG_REFUSAL;
+        return delivery->type == ODEON_MSG_REFUSAL && delivery->correlation == SESSION_QUESTION;
     memcpy(&down, delivery->data, sizeof(down));
     return down.ref == head;
 }
@@ -197,7 +198,7 @@ static int session_call(struct savina_session *session, const struct savina_opti
         r = 0;
         if (came)
             memcpy(ret, delivery.data, size);
-        else if (session_is_end(&delivery, head))
+        else if (session_is_without_answer(&delivery, head))
             r = session_no_answer(session, &delivery);
         odeon_port_release(session->port);
         if (came || r != 0)
