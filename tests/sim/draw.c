@@ -80,7 +80,7 @@ static void config_draw(struct engine_config *c)
         .queues_per_worker = 1 + random_below(random, 3),
         .detached_max = random_below(random, 3),
         .actors_max = 2 * ODEON_PORTS_MAX,
-        .limit_bytes = workload.overflow != OVERFLOW_NEVER ? 4096 : 1 << 20,
+        .limit_bytes = workload.overflow != OVERFLOW_NEVER ? 4096 : 2 << 20,
         .outbox_bytes = 256 << 10,
         .backlog_bytes = workload.port_overflow != OVERFLOW_NEVER ? 64 << 10 : 1 << 20,
         .dlq_bytes = 64 << 10,
