@@ -4,8 +4,8 @@
 # timed.
 #
 #   bench/savina/run.sh [NAME...] [--cores 1,2,...] [--policies POLICY,...|all] [--full | --small]
-#                       [--runs K] [--set FIELD=VALUE,...] [--cpus A,B,...] [--save FILE]
-#                       [--build DIR]
+#                       [--runs K] [--set FIELD=VALUE,...] [--service SETTING=VALUE,...]
+#                       [--cpus A,B,...] [--save FILE] [--build DIR]
 #
 #   NAME        these programs alone: see bench/savina/sizes, which also has their sizes
 #   --cores     numbers of workers (default: 1,2)
@@ -14,6 +14,7 @@
 #   --small     sizes that show that it works
 #   --runs      iterations of each program (default: 12, as the suite has it)
 #   --set       fields that are other than in sizes, of the programs that have them
+#   --service   settings of the service, beyond those of the policies
 #   --cpus      the CPUs of the workers, in this order (default: the first that may be used)
 #   --save      the lines go into FILE, too
 #   --build     where the programs are (default: build/release, which is built when it is not there)
@@ -29,7 +30,7 @@ SELF=savina/run.sh
 . bench/lib.sh
 . bench/savina/lines.sh
 
-CORES=(1 2) POLICIES=() COLUMN=3 RUNS=12 SAVE='' LIMIT_S=840 SET=()
+CORES=(1 2) POLICIES=() COLUMN=3 RUNS=12 SAVE='' LIMIT_S=840 SET=() TUNED=()
 ALL_POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longest-victim/keep
     longest-victim/visit fullest/keep fullest/visit locality/keep locality/visit share/keep
     share/visit)
@@ -65,7 +66,7 @@ run()
     fi
     need_service run "workers=$cores" stash=1024 \
         "affinity=$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")" \
-        "${settings[@]}"
+        "${settings[@]}" ${TUNED[@]+"${TUNED[@]}"}
     read -ra words <<<"${SIZES[$name]}"
     line=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-savina" "$name" \
         "${words[@]}" --runs "$RUNS" --timeout "$PATIENCE_S" --socket "$(socket run)") ||
@@ -107,7 +108,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --full) COLUMN=4 LIMIT_S=7200 PATIENCE_S=3000 ;;
     --small) COLUMN=2 ;;
-    --cores | --policies | --runs | --set | --cpus | --save | --build)
+    --cores | --policies | --runs | --set | --service | --cpus | --save | --build)
         [ $# -gt 1 ] || usage 2 >&2
         case $1 in
         --cores) IFS=, read -ra CORES <<<"$2" ;;
@@ -117,6 +118,7 @@ while [ $# -gt 0 ]; do
             ;;
         --runs) RUNS=$2 ;;
         --set) IFS=, read -ra SET <<<"$2" ;;
+        --service) IFS=, read -ra TUNED <<<"$2" ;;
         --cpus) CPUS=$2 ;;
         --save) SAVE=$2 ;;
         --build) BUILD=$(realpath -m "$2") ;;
