@@ -171,6 +171,7 @@ const struct command command_table[] = {
           "stealing=none stealing=random stealing=round-robin stealing=longest-victim "
           "stealing=fullest "
           "stealing=locality stealing=share steal-mode=keep steal-mode=visit steal-sources= "
+          "packing=yes packing=no "
           "throughput= "
           "workers= affinity=auto affinity=none smt=yes smt=no spin-us= moderate-sleeps= "
           "moderate-us= "

@@ -49,8 +49,9 @@ static void status_place(int cpu, struct json *json)
 
 static void status_workers(const struct status *status, struct json *json)
 {
-    static const char *const names[] = { "state", "handler_overdue", "messages_processed", "steals",
-                                         "parks" };
+    static const char *const names[] = { "state",   "handler_overdue",
+                                         "resting", "messages_processed",
+                                         "steals",  "parks" };
     const struct figures *f = status->figures;
 
     json_begin_array(json, "workers");

@@ -185,6 +185,7 @@ struct engine_config {
     enum steal_mode mode;
     /* at most so many sources a steal, and at most half of the victim's; 0 is 1 */
     uint32_t steal_sources;
+    bool packing; /* may workers rest, where fewer are faster? */
     /* Idle: looks without a pause for spin_ns, then moderate_sleeps parks of at most moderate_ns
      * each, then parks of at most relaxed_ns, 0: until woken. Wake-ups end all of them at once. */
     uint64_t spin_ns;
@@ -562,8 +563,8 @@ uint32_t engine_port_user(const struct engine *engine, uint32_t id);
 const struct engine_config *engine_get_config(const struct engine *engine);
 
 /* Everything that can change while messages flow, in one transaction: n_workers (up to
- * workers_max), stealing, mode, steal_sources, throughput, the idle intervals, cpus, nodes and
- * distances are taken from `config`, whose other members must be those of engine_get_config().
+ * workers_max), stealing, mode, steal_sources, packing, throughput, the idle intervals, cpus, nodes
+ * and distances are taken from `config`, whose other members must be those of engine_get_config().
  * Workers meet at a barrier, ownership is redrawn, they go on. */
 struct engine_change {
     uint64_t pause_ns; /* from the first worker that stopped to the last that went on */

@@ -98,6 +98,8 @@ static const struct setting {
     { "steal-sources", SETTING_NUMBER, true, offsetof(struct settings, steal_sources), 1, 1,
       ODEON_QUEUES_MAX,
       "queues that a steal takes at most, and never more than half of the victim's" },
+    { "packing", SETTING_YES_NO, true, offsetof(struct settings, packing), 0, 0, 0,
+      "whether workers rest while fewer of them are found to run more messages: yes or no" },
     { "spin-us", SETTING_NUMBER, true, offsetof(struct settings, spin_us), 50, 0, 1000000,
       "microseconds that a worker without work goes on looking before it sleeps" },
     { "moderate-sleeps", SETTING_NUMBER, true, offsetof(struct settings, moderate_sleeps), 0, 0,
@@ -176,6 +178,7 @@ void settings_init(struct settings *settings, unsigned default_workers)
     settings->stealing = STEAL_LONGEST_VICTIM;
     settings->steal_mode = STEAL_KEEP;
     settings->memory = MEMORY_LOCAL;
+    settings->packing = true;
     strcpy(settings->affinity, "auto");
     settings->address_bytes = ADDRESS_BYTES_USUAL;
 }
@@ -529,6 +532,7 @@ void settings_update_config(const struct settings *settings, struct engine_confi
     config->stealing = settings->stealing;
     config->mode = settings->steal_mode;
     config->steal_sources = (uint32_t)settings->steal_sources;
+    config->packing = settings->packing;
     config->spin_ns = settings->spin_us * 1000;
     config->moderate_sleeps = (uint32_t)settings->moderate_sleeps;
     config->moderate_ns = settings->moderate_us * 1000;

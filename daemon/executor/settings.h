@@ -43,7 +43,7 @@ struct settings {
     enum steal_policy_id stealing;
     enum steal_mode steal_mode;
     enum memory_policy memory;
-    bool smt;
+    bool packing, smt;
     char affinity[SETTINGS_AFFINITY_MAX]; /* "auto", "none", or a list as in cpu_list.h */
     uint64_t address_bytes;               /* not a setting: the segment may have so many */
 };

@@ -99,6 +99,11 @@
  *                 there, takes it over: CAS (other, idle) -> (me, idle)
  *                 [FOLLOW_RUNNING], then sets its own ready bit [FOLLOW_BIT].
  *
+ *   PACK          the last worker rests, and some time later rests no more. While it does, it does
+ *                 not search, nobody wakes it to help, and it lets senders that do not rest take
+ *                 over its sources as if they followed; such a source is lent, and goes back, as
+ *                 from a visit, behind a run that finds it resting no more. Who changes it, FENCE,
+ *                 wakes all sleepers [PACK_WAKE].
  *   POLLED        a third state of the owner word: idle, and its worker, which searches, looks at
  *                 the length itself. An append that finds it sets no bit and looks at nobody.
  *                 poll_begin: CAS (me, idle) -> (me, polled). take and steal take from polled as
@@ -152,6 +157,11 @@
 #ifndef FOLLOW
 #define FOLLOW 0
 #endif
+#ifdef PACK
+#define RESTS(w_) (rests && (w_) == W-1)
+#else
+#define RESTS(w_) false
+#endif
 #define NODE(w_) ((w_)*NODES/W)
 #define IS_FIXED(q_) ((FIXED >> (q_)) & 1)
 #define IS_FOLLOW(q_) ((FOLLOW >> (q_)) & 1)
@@ -200,6 +210,9 @@ bit pol[Q];
 #define TAKEN(q_)
 #define POLLS(v_)
 #endif
+#ifdef PACK
+bit rests; byte lent[Q]; /* the worker it goes back to, + 1 */
+#endif
 #ifdef SUMMARY
 bit sum[W] = 1; /* rdy[w] MAY have anything */
 #endif
@@ -233,11 +246,12 @@ inline claim_any() {
 #if NODES > 1
   :: s < W && !ok ->
      if
-     :: searching[NODE(s)] -> s++
+     :: searching[NODE(s)] || RESTS(s) -> s++
      :: else -> atomic { if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi }
      fi
 #else
-  :: s < W && !ok -> atomic { if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi }
+  :: s < W && !ok ->
+     atomic { if :: asleep[s] && !RESTS(s) -> asleep[s] = 0; ok = 1 :: else -> s++ fi }
 #endif
   :: else -> break
   od
@@ -318,16 +332,29 @@ inline pass_on(q_) {                          /* a take that failed */
   o = own[q_]; SET_READY(o, q_); notify(o, q_); o = 0
 }
 
-#if FOLLOW
+#if FOLLOW || defined(PACK)
+#ifdef PACK
+#define LENDS(q_) (IS_FOLLOW(q_) || (RESTS(o) && !RESTS(me) && !IS_FIXED(q_)))
+#else
+#define LENDS(q_) IS_FOLLOW(q_)
+#endif
 inline follow(q_) { /* the sender takes the source over, unless somebody runs it or will soon */
   if
-  :: me != NIL && o != me && IS_FOLLOW(q_) && !(rdy[o] & BIT(q_)) ->
+  :: me != NIL && o != me && LENDS(q_) && !(rdy[o] & BIT(q_)) ->
 #ifdef FOLLOW_RUNNING
      atomic { if :: own[q_] == o -> own[q_] = me; run_[q_] = 0; ok = 1 :: else fi };
 #else
      atomic { if :: own[q_] == o && !run_[q_] NOT_POLLED(q_) -> own[q_] = me; ok = 1 :: else fi };
 #endif
-     if :: ok -> ok = 0; o = me :: else -> READ_OWN(q_) fi
+     if
+     :: ok ->
+        ok = 0;
+#ifdef PACK
+        if :: !IS_FOLLOW(q_) -> lent[q_] = o + 1 :: else fi;
+#endif
+        o = me
+     :: else -> READ_OWN(q_)
+     fi
   :: else
   fi
 }
@@ -352,7 +379,7 @@ inline append(q_) {
   if
   :: o != LOOKS ->
 #endif
-#if FOLLOW
+#if FOLLOW || defined(PACK)
   follow(q_);
 #endif
 #if !defined(BIT_WAKE) && !defined(BIT_FIRST)
@@ -599,7 +626,7 @@ search:
   fi;
 #endif
 #ifdef POLLED
-  if :: !pd -> poll_begin() :: else fi;
+  if :: !pd && !RESTS(me) -> poll_begin() :: else fi;
   if
   :: pd && HAS_WORK(lq) ->
      q = lq; pd = 0;
@@ -612,7 +639,7 @@ search:
   fi;
 #endif
   if
-  :: !srch -> atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1;
+  :: !srch && !RESTS(me) -> atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1;
       srch = 1 :: else fi }
   :: else
   fi;
@@ -724,7 +751,7 @@ park:
 #ifdef PARK_BUSY
   h = NIL;
 #else
-  look_others();
+  if :: RESTS(me) -> h = NIL :: else -> look_others() fi;
 #endif
 #endif
   if
@@ -860,8 +887,13 @@ release:
   fi;
 released:
   has = 0;
-#elif defined(VISIT)
+#elif defined(VISIT) || defined(PACK)
+#ifdef VISIT
   o = HOME(q);
+#else
+  o = me;
+  if :: lent[q] && !RESTS(lent[q] - 1) -> o = lent[q] - 1; lent[q] = 0 :: else fi;
+#endif
 #ifdef VISIT_ORDER                            /* looks while it still has the source */
   if :: o != me && (bat[q] || ln[ACT(q)] > 0) -> h = me :: else fi;
   atomic { own[q] = o; run_[q] = 0 };
@@ -899,6 +931,21 @@ proctype outside() { /* a timer, a detached thread: appends, is no worker */
 #ifdef FLIP
 proctype flip() { if :: share = 1 :: skip fi; share = 1 - share; share = 1 - share }
 #endif
+#ifdef PACK
+inline wake_all() {
+  w = 0;
+  do :: w < W -> CLAIM(w); if :: ok -> d_step { tok[w] = 1; ok = 0 } :: else fi; w++
+     :: else -> break od
+}
+proctype pack() {
+  byte w; bit ok;
+  rests = 1; wake_all();
+  rests = 0;
+#ifndef PACK_WAKE
+  wake_all()
+#endif
+}
+#endif
 proctype watch() {
   byte i;
   timeout -> d_step {
@@ -919,6 +966,9 @@ init {
     run outside(); run watch();
 #ifdef FLIP
     run flip()
+#endif
+#ifdef PACK
+    run pack()
 #endif
   }
 }

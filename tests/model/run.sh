@@ -94,6 +94,12 @@ breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DFIXED=2 -DFIXED_STEAL
 breaks idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DFIXED=2 -DFIXED_LOOK
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_BIT
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_RUNNING
+holds  safety quick gulp_steal_park -DN=1 -DF=1 -DSTUCK=1 -DPACK
+holds  safety full  gulp_steal_park -DN=1 -DF=2 -DPACK
+holds  safety full  gulp_steal_park -DN=1 -DF=1 -DPACK -DPOLLED
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DPACK -DPACK_WAKE
+breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DPACK -DFOLLOW_BIT
+breaks safety quick gulp_steal_park -DN=1 -DF=2 -DPACK -DFOLLOW_RUNNING
 holds  safety quick gulp_steal_park -DN=2 -DPOLLED
 holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DVISIT -DPOLLED
 holds  safety quick gulp_steal_park -DN=1 -DF=1 -DSTUCK=1 -DPOLLED

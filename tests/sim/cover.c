@@ -19,6 +19,7 @@ static const struct {
     COUNTER(sources_moved),
     COUNTER(visits),
     COUNTER(follow_moves),
+    COUNTER(sources_lent),
     COUNTER(missed_gulps),
     COUNTER(tail_appends),
     COUNTER(batches_parked),

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/engine/run/pack.h"
 #include "tests/sim/actors.h"
 #include "tests/sim/check.h"
 
@@ -102,6 +103,12 @@ static void change_settings(void)
     workload.config = config;
 }
 
+/* As a trial does, whether it makes sense or not. */
+static void change_packing(void)
+{
+    pack_set(workload.engine, 1 + random_below(&workload.random, engine_workers(workload.engine)));
+}
+
 /* Those whose port has just been opened. */
 static void clients_enter(void)
 {
@@ -160,6 +167,8 @@ static void wait_for_clients(void)
             workload.changed++;
             if (random_one_in(&workload.random, 4))
                 actors_reload_children(workload.engine);
+            else if (random_one_in(&workload.random, 3))
+                change_packing();
             else
                 change_settings();
         }

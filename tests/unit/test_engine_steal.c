@@ -4,6 +4,7 @@
  * while there is work for him. */
 #include <sched.h>
 
+#include "daemon/engine/run/pack.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/signal/wake.h"
 #include "engine_fixture.h"
@@ -355,6 +356,76 @@ static void test_policy_changes_live(void **state)
     fixture_end(&f);
 }
 
+/* Workers rest and work again all the time; again until their queues have been lent. */
+static void packs(uint32_t workers, enum steal_mode mode)
+{
+    struct engine_fixture f;
+    struct kinds kinds = fixture_begin(&f, workers, STEAL_LONGEST_VICTIM);
+    uint64_t ticks = TEST_SCALE(10000), expected = 0, until = clock_now_ns() + TEST_DEADLINE_NS;
+    uint32_t changes = 0;
+    steal_set(f.engine, STEAL_LONGEST_VICTIM, mode, 1);
+    for (uint32_t i = 0; i < N_ACTORS; i++)
+        actors[i] = spawn_at(&f, kinds.mesh, i % workers, &i, sizeof(i));
+    assert_int_equal(engine_start(f.engine), 0);
+    do {
+        mesh_begin(&f, ticks, 2, 0);
+        expected += N_ACTORS * ticks * 3;
+        while (atomic_load(&n_handled) < expected && clock_now_ns() < until) {
+            pack_set(f.engine, 1 + changes++ % workers);
+            nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+        }
+        assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+        assert_int_equal(atomic_load(&n_handled), expected);
+    } while (engine_fixture_stat(&f, STAT_sources_lent) == 0 && clock_now_ns() < until);
+    assert_true(engine_fixture_stat(&f, STAT_sources_lent) > 0);
+    fixture_end(&f);
+}
+
+static void test_packing_changes_live(void **state)
+{
+    (void)state;
+    packs(2, STEAL_KEEP);
+    packs(3, STEAL_VISIT);
+}
+
+static void nobody_is_told(void *userdata, const struct engine_stall *stall)
+{
+    (void)userdata;
+    (void)stall;
+}
+
+/* The only worker that does not rest gets stuck: the others help again (pack.PK3). */
+static void test_stuck_handler_while_others_rest(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct kinds kinds = fixture_begin(&f, 3, STEAL_LONGEST_VICTIM);
+    struct engine_actor_view blocker_view, view;
+    f.engine->config.packing = true;
+    actor_ref blocker = spawn_at(&f, kinds.block, 0, NULL, 0);
+    assert_int_equal(engine_actor_get(f.engine, blocker, &blocker_view), 0);
+    for (uint32_t i = 0; i < N_ACTORS; i++)
+        do {
+            actors[i] = spawn_at(&f, kinds.hop, 0, NULL, 0);
+            assert_int_equal(engine_actor_get(f.engine, actors[i], &view), 0);
+        } while (view.queue == blocker_view.queue);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    pack_set(f.engine, 1);
+    assert_int_equal(engine_actor_send(f.engine, blocker, block_type, NULL, 0), 0);
+    assert_true(engine_fixture_until(atomic_load(&blocked)));
+    uint64_t one = 1;
+    for (uint32_t i = 0; i < N_ACTORS; i++)
+        assert_int_equal(engine_actor_send(f.engine, actors[i], hop_type, &one, sizeof(one)), 0);
+    assert_true(engine_fixture_until(
+        (engine_watch_look(f.engine, nobody_is_told, NULL), atomic_load(&n_handled) == N_ACTORS)));
+    assert_int_equal(pack_active(f.engine), 3);
+    assert_int_equal(atomic_load(&let_go), 0);
+    atomic_store(&let_go, 1);
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    fixture_end(&f);
+}
+
 /* While one worker does not come back from a handler, everything that is not in that handler's
  * queue goes on. */
 static void stuck(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode,
@@ -554,6 +625,8 @@ int main(void)
         cmocka_unit_test(test_balance_following_queues),
         cmocka_unit_test(test_fixed_queues_stay),
         cmocka_unit_test(test_policy_changes_live),
+        cmocka_unit_test(test_packing_changes_live),
+        cmocka_unit_test(test_stuck_handler_while_others_rest),
         cmocka_unit_test(test_stuck_handler_two_workers),
         cmocka_unit_test(test_stuck_handler_random),
         cmocka_unit_test(test_stuck_handler_round_robin),

@@ -58,6 +58,7 @@ static void test_defaults(void **state)
     assert_int_equal(settings.detached, 8);
     assert_int_equal(settings.memory, MEMORY_LOCAL);
     assert_false(settings.smt);
+    assert_true(settings.packing);
     assert_int_equal(settings.spin_us, 50);
     assert_string_equal(settings.affinity, "auto");
     assert_int_equal(settings_check(&settings, &explain), 0);
@@ -311,7 +312,8 @@ static void test_change(void **state)
                                          { "steal-mode", "visit" }, { "workers", "3" },
                                          { "steal-sources", "4" },  { "spin-us", "0" },
                                          { "smt", "no" },           { "moderate-sleeps", "2" },
-                                         { "moderate-us", "9" },    { "relaxed-us", "5" } };
+                                         { "moderate-us", "9" },    { "relaxed-us", "5" },
+                                         { "packing", "no" } };
     const struct setting_pair moved[] = { { "affinity", "none" } },
                               threads[] = { { "smt", "yes" } };
     const struct setting_pair half[] = { { "throughput", "78" }, { "queues-per-worker", "3" } };
@@ -325,7 +327,7 @@ static void test_change(void **state)
     (void)state;
     settings_init(&settings, 2);
     settings.workers_max = 4;
-    assert_int_equal(change(&settings, good, 10, false, &done, &explain), 0);
+    assert_int_equal(change(&settings, good, 11, false, &done, &explain), 0);
     assert_false(done.replan);
     assert_int_equal(done.n_later, 0);
     settings_get_config(&done.settings, &config);
@@ -338,6 +340,7 @@ static void test_change(void **state)
     assert_int_equal(config.moderate_sleeps, 2);
     assert_int_equal(config.moderate_ns, 9000);
     assert_int_equal(config.relaxed_ns, 5000);
+    assert_false(config.packing);
 
     assert_int_equal(change(&settings, moved, 1, false, &done, &explain), 0);
     assert_true(done.replan);
@@ -418,6 +421,7 @@ static void test_live_ranges(void **state)
         { "relaxed-us", "3600000001", "3600000000", -ERANGE },
         { "affinity", "x", "neither auto", -EINVAL },
         { "smt", "maybe", "neither yes nor no", -EINVAL },
+        { "packing", "maybe", "neither yes nor no", -EINVAL },
         { "stall-warn-ms", "86400001", "86400000", -ERANGE },
         { "stall-kill-ms", "86400001", "86400000", -ERANGE },
         { "quarantine-crashes", "1000001", "1000000", -ERANGE },
@@ -463,14 +467,15 @@ static void test_show(void **state)
     accept(&settings, "memory", "interleave");
     accept(&settings, "detached", "3");
     accept(&settings, "steal-mode", "visit");
+    accept(&settings, "packing", "no");
     settings_init(&again, 1);
     for (; settings_show(&settings, n, &view) == 0; n++) {
         live += view.live;
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 35);
-    assert_int_equal(live, 20);
+    assert_int_equal(n, 36);
+    assert_int_equal(live, 21);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }

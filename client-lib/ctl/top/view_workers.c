@@ -23,6 +23,15 @@ static double view_rate(const struct snapshot *now, const struct snapshot *befor
     return now->figures[figure].kind == ODEON_STATS_COUNTER ? difference / seconds : difference;
 }
 
+/* One that rests has nothing to do, and is not to be given any. */
+static const char *view_state(const struct snapshot *now, unsigned worker)
+{
+    double state = snapshot_value(now, (int)worker, snapshot_find(now, "state"));
+    bool rests = snapshot_value(now, (int)worker, snapshot_find(now, "resting")) > 0;
+
+    return rests && state != 1 ? "resting" : stats_state_name(state);
+}
+
 bool view_add_workers(struct table *table, const struct snapshot *now,
                       const struct snapshot *before, const double *shares, size_t n_shares)
 {
@@ -32,8 +41,7 @@ bool view_add_workers(struct table *table, const struct snapshot *now,
     };
 
     for (unsigned i = 0; i < now->service.workers; i++) {
-        const char *state =
-            stats_state_name(snapshot_value(now, (int)i, snapshot_find(now, "state")));
+        const char *state = view_state(now, i);
         struct table_row *row;
         char key[16];
 

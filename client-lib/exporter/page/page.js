@@ -104,7 +104,8 @@ function showWorkers(now, seconds) {
         busy[worker.worker] = (busy[worker.worker] || 0) * 0.7 + (worker.state === 1 ? 0.3 : 0);
         meter.value = busy[worker.worker];
         return [String(worker.worker), worker.cpu < 0 ? "" : String(worker.cpu),
-            (STATES[worker.state] || "?") + (worker.handler_overdue ? ", overdue" : ""), meter,
+            (STATES[worker.state] || "?") + (worker.handler_overdue ? ", overdue" : "") +
+                (worker.resting ? ", rests" : ""), meter,
             rateText(rate(worker.messages_processed, was && was.messages_processed, seconds)),
             rateText(rate(worker.steals, was && was.steals, seconds))];
     });

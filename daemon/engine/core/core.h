@@ -36,6 +36,7 @@
 #include "daemon/engine/parts/overflow.h"
 #include "daemon/engine/parts/own_thread.h"
 #include "daemon/engine/parts/pace.h"
+#include "daemon/engine/parts/pack.h"
 #include "daemon/engine/parts/place.h"
 #include "daemon/engine/parts/placement.h"
 #include "daemon/engine/parts/port.h"
@@ -146,6 +147,7 @@ struct engine {
     _Atomic uint32_t stopping; /* workers end */
     alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
     alignas(64) struct watch watch;
+    struct packing packing;
     struct budget budget;
     struct letter_marks letter_marks;
     struct reconfiguration reconfiguration;
@@ -162,6 +164,18 @@ static_assert(offsetof(struct engine, sleepers) % 64 == 0 &&
 static inline uint32_t engine_workers(const struct engine *engine)
 {
     return load_relaxed(&engine->n_workers);
+}
+
+/* Of those, how many do not rest: the first ones (pack.h). */
+static inline uint32_t pack_active(const struct engine *engine)
+{
+    uint32_t active = load_relaxed(&engine->steal.active), workers = engine_workers(engine);
+    return active < workers ? active : workers;
+}
+
+static inline bool worker_rests(const struct worker *w)
+{
+    return w->id >= load_relaxed(&w->engine->steal.active);
 }
 
 /* Is a worker to come to its quiescent point, to end or to stand still? */

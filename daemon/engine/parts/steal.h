@@ -14,7 +14,7 @@ struct search_count {
 };
 
 /* Bits of steal.placing. */
-enum { PLACING_HOME = 1, PLACING_COMMON = 2 };
+enum { PLACING_HOME = 1, PLACING_COMMON = 2, PLACING_LENT = 4 };
 
 /* Of the engine. */
 struct steal {
@@ -24,6 +24,7 @@ struct steal {
     _Atomic uint32_t placing;
     /* there has been policy share: everybody looks at `common`, for ever */
     _Atomic uint32_t common_used;
+    _Atomic uint32_t active;        /* workers from this one on rest (pack.h) */
     struct search_count *searching; /* by node */
     _Atomic uint64_t *common;       /* ready bits that are nobody's in particular (policy share) */
     _Atomic uint64_t *fixed;        /* a bit for each source that is SOURCE_FIXED */

@@ -41,7 +41,7 @@ static enum look park_last_look(struct worker *w)
     if (!mask_common_is_empty(e))
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     uint32_t victim, none = 0;
-    if (load_relaxed(&e->steal.policy) == STEAL_NONE ||
+    if (load_relaxed(&e->steal.policy) == STEAL_NONE || worker_rests(w) ||
         !mask_find_stealable(w, &victim)) /* [PARK_BUSY] */
         return LOOK_SLEEP;
     if (!atomic_compare_exchange_strong_explicit(near_searching(e, w), &none, 1,

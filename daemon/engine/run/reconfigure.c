@@ -115,6 +115,7 @@ static void reconfigure_config_apply(struct engine *e, const struct engine_confi
     mine->n_workers = config->n_workers;
     mine->mode = config->mode;
     mine->steal_sources = config->steal_sources;
+    mine->packing = config->packing;
     mine->spin_ns = config->spin_ns;
     mine->moderate_sleeps = config->moderate_sleeps;
     mine->moderate_ns = config->moderate_ns;
@@ -139,6 +140,7 @@ static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home
     engine_check("reconfigure.X2", !own_is_running(own) || id >= e->segment.n_mailboxes ||
                                        owner >= e->segment.workers_max);
     store_relaxed(&source->home, (uint16_t)home);
+    store_relaxed(&source->lent, 0);
     if (own_is_running(own) || !moves || owner == home)
         return false; /* running: a port that is dead, or is none */
     (void)ready_clear(e->workers[owner]->called.ready, id); /* reconfigure.X4 */

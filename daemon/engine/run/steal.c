@@ -10,6 +10,7 @@
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port_steal.h"
+#include "daemon/engine/run/pack.h"
 #include "daemon/engine/run/polled.h"
 #include "daemon/engine/run/steal_policy.h"
 #include "daemon/engine/signal/wake.h"
@@ -42,11 +43,13 @@ void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mo
                uint32_t sources)
 {
     store_relaxed(&e->steal.sources, sources ? sources : 1);
+    pack_forget(e);
     if (policy == STEAL_SHARE)
         store_relaxed(&e->steal.common_used, 1);
     /* who sets a common bit finds everybody looking at it, or still among the sleepers */
     full_barrier();
-    store_relaxed(&e->steal.placing, (mode == STEAL_VISIT ? PLACING_HOME : 0) |
+    store_relaxed(&e->steal.placing, (load_relaxed(&e->steal.placing) & PLACING_LENT) |
+                                         (mode == STEAL_VISIT ? PLACING_HOME : 0) |
                                          (policy == STEAL_SHARE ? PLACING_COMMON : 0));
     store_relaxed(&e->steal.policy, policy);
     full_barrier();

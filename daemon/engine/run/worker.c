@@ -217,7 +217,7 @@ static int64_t worker_try_steal(struct worker *w)
         _Atomic uint32_t *searching = near_searching(e, w);
         uint32_t none = 0;
         if (load_relaxed(&e->steal.policy) == STEAL_NONE || engine_workers(e) < 2 ||
-            load_relaxed(searching) != 0 ||
+            worker_rests(w) || load_relaxed(searching) != 0 ||
             !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst,
                                                      memory_order_relaxed))
             return -1; /* one searcher a node */
@@ -255,8 +255,8 @@ static bool worker_search(struct worker *w)
     /* it ends though the clock stands still, too */
     uint64_t rounds = e->config.spin_ns / SEARCH_ROUND_NS;
     int looks = SEARCH_LOOKS;
-    if (e->config.spin_ns > 0)
-        polled_begin(w);
+    if (e->config.spin_ns > 0 && !worker_rests(w))
+        polled_begin(w); /* who rests leaves it to senders */
     do {
         store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
         int64_t port = -1;

@@ -44,6 +44,7 @@ struct source {
      * (placement.h) */
     _Atomic uint16_t home;
     _Atomic uint8_t flags;
+    _Atomic uint16_t lent; /* the worker that it goes back to, + 1 (pack.PK2); 0: to nobody */
     /* The runner's: nothing that the queue's own actors have sent to it is in its active buffer
      * (place.U3). */
     bool tail_free;

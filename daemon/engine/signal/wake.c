@@ -71,7 +71,7 @@ void wake_one(struct engine *e, struct worker *me, uint32_t victim)
     for (uint32_t i = 0, n = near_n(from); i < n; i++) {
         struct worker *sleeper = e->workers[near_id(from, i)];
         _Atomic uint32_t *searching = near_searching(e, sleeper);
-        if (atomic_load_explicit(searching, memory_order_seq_cst) != 0 ||
+        if (worker_rests(sleeper) || atomic_load_explicit(searching, memory_order_seq_cst) != 0 ||
             !sleeper_claim(e, sleeper->id))
             continue;
         atomic_fetch_add_explicit(searching, 1, memory_order_seq_cst);
@@ -134,8 +134,11 @@ static bool wake_follow(struct engine *e, struct worker *me, uint32_t source, ui
         ready_is_set(e->workers[from]->called.ready, source) ||
         !owner_move(&e->sources[source], from, me->id))
         return false;
+    bool follows = load_relaxed(&e->sources[source].flags) & SOURCE_FOLLOW;
+    if (!follows)
+        store_relaxed(&e->sources[source].lent, (uint16_t)(from + 1)); /* pack.PK2 */
     mask_set(me, source);
-    stat_add(me, STAT_follow_moves, 1);
+    stat_add(me, follows ? STAT_follow_moves : STAT_sources_lent, 1);
     return true;
 }
 
@@ -144,6 +147,15 @@ static bool wake_is_common(const struct engine *e, uint64_t own, unsigned flags)
 {
     return unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) && !own_is_running(own) &&
            !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
+}
+
+/* Is whoever has it to lend it to its senders? */
+static bool wake_lends(const struct engine *e, const struct worker *me, uint32_t source,
+                       uint64_t own, unsigned flags)
+{
+    uint32_t active = load_relaxed(&e->steal.active);
+    return own_worker(own) >= active && me->id < active && !(flags & SOURCE_FIXED) &&
+           source < e->segment.n_mailboxes;
 }
 
 void source_signal_append(struct engine *e, struct worker *me, uint32_t source, bool first)
@@ -159,7 +171,7 @@ void source_signal_append(struct engine *e, struct worker *me, uint32_t source, 
         return;
     }
     unsigned flags = load_relaxed(&e->sources[source].flags);
-    if (unlikely(flags & SOURCE_FOLLOW)) {
+    if (unlikely(flags & SOURCE_FOLLOW) || wake_lends(e, me, source, own, flags)) {
         if (wake_follow(e, me, source, own))
             return;
         own = load_acquire(e->sources[source].own);

@@ -39,14 +39,24 @@ static inline bool worker_is_away(const struct engine *engine, uint32_t worker)
                own_running(worker);
 }
 
-/* Whose it will be when this run has ended: mode visit sends it home, unless nobody is there. */
+/* Whose it will be when this run has ended: mode visit sends it home, unless nobody is there, and
+ * what was lent goes back (pack.PK2). */
 static inline uint32_t source_goes_to(const struct worker *w, uint32_t source)
 {
-    const struct source *s = &w->engine->sources[source];
-    if (likely(!(load_relaxed(&w->engine->steal.placing) & PLACING_HOME)) ||
+    struct source *s = &w->engine->sources[source];
+    uint32_t placing = load_relaxed(&w->engine->steal.placing);
+    if (likely(!(placing & (PLACING_HOME | PLACING_LENT))) ||
         load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW))
         return w->id;
-    uint32_t home = load_relaxed(&s->home);
+    uint32_t home = load_relaxed(&s->home), lent = load_relaxed(&s->lent);
+    if (lent) {
+        if (lent > pack_active(w->engine))
+            return w->id;
+        store_relaxed(&s->lent, 0);
+        home = lent - 1;
+    } else if (!(placing & PLACING_HOME)) {
+        return w->id;
+    }
     return home < engine_workers(w->engine) && worker_is_away(w->engine, home) ? w->id : home;
 }
 /* Ends the run; `left`: there is work in it. True: it is another's now, and the caller has to look

@@ -16,6 +16,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/pace.h"
+#include "daemon/engine/run/pack.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/signal/help.h"
 #include "daemon/engine/stuck/hold.h"
@@ -376,6 +377,7 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
             stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns, tell, userdata);
         next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
+    pack_look(e, now);
     stall_arm_again(e, next_ns);
     for (uint32_t id = 0; id < engine_workers(e); id++)
         if (e->watch.workers[id].asked && hold_is_answered(e->workers[id]))
