@@ -172,6 +172,7 @@ static const struct {
     { "stealing", { "none", "longest-victim", "random", "locality" } },
     { "steal-mode", { "visit", "keep", "visit", "keep" } },
     { "steal-sources", { "1", "2", "4", "8" } },
+    { "packing", { "no", "yes", "no", "yes" } },
     { "throughput", { "1", "16", "200", "4096" } },
     { "spin-us", { "0", "0", "50", "100" } },
     { "relaxed-us", { "0", "0", "200", "2000" } },

@@ -58,6 +58,8 @@ static void change_draw(struct change *change)
         set_word(change, "steal-mode", draw(2) ? "visit" : "keep");
     if (draw(3) == 0)
         set_number(change, "steal-sources", 1 + draw(8));
+    if (draw(4) == 0)
+        set_word(change, "packing", draw(2) ? "yes" : "no");
     if (draw(3) == 0)
         set_number(change, "throughput", draw(2) ? 1 + draw(16) : 1 + draw(2000));
     if (draw(3) == 0)

@@ -105,7 +105,7 @@ static void test_several_at_once(void **state)
     (void)state;
     expect_ctl(0,
                "executor set workers=4 stealing=random steal-mode=visit steal-sources=4 "
-               "throughput=64 spin-us=5 "
+               "throughput=64 spin-us=5 packing=no "
                "moderate-sleeps=2 moderate-us=20 relaxed-us=10000 --json",
                "\"set\":{\"workers\":\"4\",\"stealing\":\"random\"");
     assert_true(number_of(text, "pause_ns") > 0);
@@ -119,6 +119,7 @@ static void test_several_at_once(void **state)
     assert_true(service_state(&service).reconfigure_last_ns > 0);
     expect_setting("workers", "4");
     expect_setting("steal-sources", "4");
+    expect_setting("packing", "no");
     expect_setting("relaxed-us", "10000");
     numbers_wait(&numbers, 2000);
     expect_ctl(0, "status", "visit");
@@ -129,7 +130,7 @@ static void test_several_at_once(void **state)
     numbers_wait(&numbers, 2000);
     expect_ctl(0,
                "executor set workers=2 stealing=longest-victim steal-sources=1 moderate-sleeps=0 "
-               "relaxed-us=0",
+               "relaxed-us=0 packing=yes",
                NULL);
     numbers_wait(&numbers, 2000);
 }

@@ -290,6 +290,61 @@ static void test_what_is_not_lent(void **state)
     (void)source_release(e->workers[3], running, 3, false);
 }
 
+/* So much time goes by, with so many messages a worker, half of which cross. */
+static void work_for(uint64_t *now_ns, uint64_t ns, uint64_t messages)
+{
+    *now_ns += ns;
+    for (uint32_t id = 0; id < pack_active(e); id++) {
+        _Atomic uint64_t *value = e->workers[id]->stats->value;
+        store_relaxed(&value[STAT_messages_processed],
+                      load_relaxed(&value[STAT_messages_processed]) + messages);
+        store_relaxed(&value[STAT_crossing_messages],
+                      load_relaxed(&value[STAT_crossing_messages]) + messages / 2);
+    }
+    pack_look(e, *now_ns);
+}
+
+static uint64_t of_control(enum stat_index stat)
+{
+    return load_relaxed(&e->control->stats->value[stat]);
+}
+
+static void test_looks(void **state)
+{
+    (void)state;
+    uint64_t now_ns = 1000 * (uint64_t)MS;
+    pack_look(e, now_ns);
+    for (unsigned i = 0; i < 100; i++) /* the setting is off */
+        work_for(&now_ns, 3 * MS, 10000);
+    assert_int_equal(of_control(STAT_pack_trials), 0);
+    e->config.packing = true;
+    work_for(&now_ns, 3 * MS, 10000);
+    for (unsigned i = 0; i < 10 && pack_active(e) == 4; i++)
+        work_for(&now_ns, 3 * MS, 10000);
+    assert_int_equal(pack_active(e), 2);
+    assert_int_equal(of_control(STAT_pack_trials), 1);
+    assert_int_equal(load_relaxed(&e->workers[3]->stats->value[STAT_resting]), 1);
+    work_for(&now_ns, MS, 20000);
+    work_for(&now_ns, 3 * MS, 60000); /* half of them are three times as fast */
+    assert_int_equal(pack_active(e), 2);
+    assert_int_equal(of_control(STAT_packs), 1);
+    /* it goes on, and is in vain */
+    for (unsigned i = 0; i < 10 && pack_active(e) == 2; i++)
+        work_for(&now_ns, 3 * MS, 60000);
+    assert_int_equal(pack_active(e), 1);
+    work_for(&now_ns, MS, 10000);
+    work_for(&now_ns, 3 * MS, 30000);
+    assert_int_equal(pack_active(e), 2);
+    assert_int_equal(of_control(STAT_packs), 1);
+    assert_int_equal(of_control(STAT_pack_trials), 2);
+    /* switched off, and none for policies under which nobody takes what is another's */
+    steal_set(e, STEAL_SHARE, STEAL_KEEP, 1);
+    for (unsigned i = 0; i < 100; i++)
+        work_for(&now_ns, 3 * MS, 10000);
+    assert_int_equal(of_control(STAT_pack_trials), 2);
+    assert_int_equal(pack_active(e), 4);
+}
+
 /* Whatever changes, nobody rests: the policy, and with it settings and the number of workers. */
 static void test_a_new_policy_ends_it(void **state)
 {
@@ -334,6 +389,7 @@ int main(void)
         engine_test(test_who_rests_lends),
         engine_test(test_what_is_lent_goes_back),
         engine_test(test_what_is_not_lent),
+        engine_test(test_looks),
         engine_test(test_a_new_policy_ends_it),
         engine_test(test_wake_ups),
     };

@@ -10,13 +10,14 @@ enum {
     PACK_WINDOW_NS = 3 * 1000 * 1000, /* what is compared */
     PACK_STALE_NS = 50 * 1000 * 1000, /* nobody has looked meanwhile: they have been idle */
     PACK_SETTLE_NS = 1 * 1000 * 1000, /* until the queues have moved */
-    PACK_CROSSING_NS = 1500,          /* no machine needs more for a message that crosses */
+    PACK_CROSSING_NS = 1500,          /* more than a message that crosses costs anywhere */
     PACK_QUICK_NS = 2000,             /* a message of a worker that does not rest */
     PACK_PAUSE_NS = 25 * 1000 * 1000, /* behind the first trial in vain, then twice as long */
     PACK_PAUSE_MOST = 128,            /* ... up to so many times that */
     PACK_SOON_NS = 50 * 1000 * 1000,  /* what they do has changed: the pause is over then */
 };
-/* So much faster fewer workers have to be to be tried again, and to stay. */
+/* Fewer workers stay if they are so many times as fast; more, if they are not slower by more than
+ * this; and what they do has changed if the rate has by so much. */
 static const double PACK_GAIN = 1.125, PACK_STAYS = 1.06, PACK_CHANGED = 2;
 
 static double pack_rate(const struct pack_work *work)
@@ -200,6 +201,15 @@ static bool pack_is_silent(const struct engine *e, uint32_t active)
     return false;
 }
 
+/* That says nothing against it: it may have lacked a processor. */
+static void pack_interrupt(struct packing *packing, uint64_t now_ns)
+{
+    packing->phase = PACK_STEADY;
+    packing->fewer = true;
+    packing->windows = 0;
+    packing->next_ns = now_ns + PACK_PAUSE_NS;
+}
+
 void pack_look(struct engine *e, uint64_t now_ns)
 {
     struct pack_work now = { .ns = now_ns, .busy = true };
@@ -217,9 +227,7 @@ void pack_look(struct engine *e, uint64_t now_ns)
     enum pack_phase phase = e->packing.phase;
     uint32_t wanted = pack_decide(&e->packing, &now, active, most);
     if (active < most && pack_is_silent(e, active)) {
-        e->packing.phase = PACK_STEADY;
-        e->packing.fewer = true;
-        pack_wait(&e->packing, now_ns);
+        pack_interrupt(&e->packing, now_ns);
         wanted = most;
     }
     stat_add(e->control, STAT_packs,
