@@ -95,7 +95,6 @@ breaks idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DFIXED=2 -DFIXED_LOO
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_BIT
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_RUNNING
 holds  safety quick gulp_steal_park -DN=1 -DF=1 -DSTUCK=1 -DPACK
-holds  safety full  gulp_steal_park -DN=1 -DF=2 -DPACK
 holds  safety full  gulp_steal_park -DN=1 -DF=1 -DPACK -DPOLLED
 breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DPACK -DPACK_WAKE
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DPACK -DFOLLOW_BIT
