@@ -274,6 +274,30 @@ static void test_it_stands_still_at_the_start(void **state)
     ticks_rate = rate;
 }
 
+/* A virtual machine is moved to one whose register counts at another rate. */
+static void test_a_rate_is_looked_at(void **state)
+{
+    (void)state;
+    const uint64_t second = UINT64_C(1000000000), rate = 2 << 10; /* two ticks a nanosecond */
+    assert_int_equal(ticks_rate_seen(rate, 2 * second, second), rate);
+    assert_int_equal(ticks_rate_seen(rate, 2 * second + second / 50, second), rate);
+    assert_int_equal(ticks_rate_seen(rate, 3 * second, second), 3 << 10);
+    assert_int_equal(ticks_rate_seen(rate, second, second), 1 << 10);
+    assert_int_equal(ticks_rate_seen(rate, 20, second), 0);
+    assert_int_equal(ticks_rate_seen(rate, UINT64_MAX - second, second), 0); /* it went back */
+    assert_int_equal(ticks_rate_seen(rate, second, 0), 0);
+    /* one that the test has set is nobody's to correct, nor is none at all */
+    uint64_t before = ticks_rate;
+    ticks_rate = 0;
+    ticks_check(kernel_ns(CLOCK_MONOTONIC) + second);
+    assert_int_equal(ticks_rate, 0);
+    ticks_calibrate();
+    uint64_t found = ticks_rate;
+    ticks_check(kernel_ns(CLOCK_MONOTONIC));
+    assert_int_equal(ticks_rate, found); /* not again within a second */
+    ticks_rate = before;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_its_rate_changes),
         cmocka_unit_test(test_nobody_is_taken_for_stuck),
         cmocka_unit_test(test_it_stands_still_at_the_start),
+        cmocka_unit_test(test_a_rate_is_looked_at),
     };
     return cmocka_run_group_tests_name("engine: clocks", tests, NULL, NULL);
 }

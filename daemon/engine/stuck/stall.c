@@ -13,6 +13,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/base/probe.h"
+#include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/pace.h"
@@ -377,6 +378,7 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
             stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns, tell, userdata);
         next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
+    ticks_check(now);
     pack_look(e, now);
     stall_arm_again(e, next_ns);
     for (uint32_t id = 0; id < engine_workers(e); id++)
