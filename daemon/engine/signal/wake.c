@@ -207,6 +207,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     struct source *s = &e->sources[source];
     engine_check("owner.O2", load_relaxed(s->own) == own_running(w->id));
     if (unlikely(to != w->id)) {
+        store_relaxed(&s->lent, 0); /* while it is ours: pack.PK2 */
         owner_release(s, to);
         STEP(visit_fence, full_barrier()); /* [VISIT_ORDER], [AWAY_LOOK] */
         if (to < engine_workers(e) && worker_is_away(e, to) && owner_move(s, to, w->id)) {

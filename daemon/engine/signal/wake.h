@@ -43,20 +43,16 @@ static inline bool worker_is_away(const struct engine *engine, uint32_t worker)
  * what was lent goes back (pack.PK2). */
 static inline uint32_t source_goes_to(const struct worker *w, uint32_t source)
 {
-    struct source *s = &w->engine->sources[source];
+    const struct source *s = &w->engine->sources[source];
     uint32_t placing = load_relaxed(&w->engine->steal.placing);
     if (likely(!(placing & (PLACING_HOME | PLACING_LENT))) ||
         load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW))
         return w->id;
     uint32_t home = load_relaxed(&s->home), lent = load_relaxed(&s->lent);
-    if (lent) {
-        if (lent > pack_active(w->engine))
-            return w->id;
-        store_relaxed(&s->lent, 0);
-        home = lent - 1;
-    } else if (!(placing & PLACING_HOME)) {
+    if (lent)
+        home = lent <= pack_active(w->engine) ? lent - 1 : w->id;
+    else if (!(placing & PLACING_HOME))
         return w->id;
-    }
     return home < engine_workers(w->engine) && worker_is_away(w->engine, home) ? w->id : home;
 }
 /* Ends the run; `left`: there is work in it. True: it is another's now, and the caller has to look
