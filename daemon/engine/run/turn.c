@@ -112,6 +112,10 @@ struct turn_loop {
     uint64_t bound;
 };
 
+/* With a message that has been found: it is to be run, or was, and then the next one may be, or the
+ * loop has to look first. */
+enum turn_next { TURN_RUN, TURN_NEXT, TURN_LOOK };
+
 static void turn_loop_look_at(struct turn_loop *loop, uint64_t low)
 {
     loop->look = low;
@@ -128,13 +132,15 @@ static void turn_loop_look_after(struct turn_loop *loop, uint32_t messages)
 static void turn_loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messages)
 {
     uint64_t low = commit_low(w->slot), moved = low - loop->low - messages;
+    w->ctx.self = 0; /* nobody's: the next message is looked up */
+    loop->low = low;
+    if (likely(moved == 0))
+        return;
     loop->end += moved;
     loop->look += moved;
     loop->looked += moved;
     loop->stop += moved;
-    loop->low = low;
     store_relaxed(&w->pace.counted, load_relaxed(&w->pace.counted) + moved);
-    w->ctx.self = 0; /* nobody's: the next message is looked up */
 }
 
 static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
@@ -321,6 +327,31 @@ static void turn_loop_traced(struct turn_loop *loop, struct worker *w, struct ac
     traced_end(w, &traced);
 }
 
+/* Behind a message, which ended at `cursor` and has been committed. False: the loop has to look. */
+static inline __attribute__((always_inline)) bool
+turn_loop_goes_on(struct turn_loop *loop, const struct worker *w, uint64_t cursor)
+{
+    if (cursor == loop->bound)
+        /* which appends have moved, unless the batch ends here, or goes on at the beginning */
+        loop->bound = turn_least(w->batch.tail, w->batch.probe);
+    return likely(cursor < loop->bound && loop->low != loop->stop);
+}
+
+/* One that has words more, but is plain otherwise. False: it is not, and has not been run. */
+static bool turn_loop_worded(struct turn_loop *loop, struct worker *w, struct actor *actor,
+                             enum turn_next *ret_next)
+{
+    struct envelope *envelope = (struct envelope *)(w->batch.base + w->batch.cursor);
+    uint64_t cursor = w->batch.cursor + envelope_record_size(envelope);
+    if (!worded_run(w, envelope, actor, cursor))
+        return false;
+    turn_loop_behind(loop, w, cursor);
+    bool goes_on =
+        !outbox_wants_flip(w) && !pace_is_called(w) && turn_loop_goes_on(loop, w, w->batch.cursor);
+    *ret_next = goes_on ? TURN_NEXT : TURN_LOOK;
+    return true;
+}
+
 /* A message that is not plain, for `actor`: one of a behaviour that is not known to be quick, or
  * that is traced, is run by itself, with the clock (pace.T2). */
 static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, struct worker *w,
@@ -329,11 +360,6 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
 {
     uint32_t index;
     struct envelope *envelope = (struct envelope *)(w->batch.base + w->batch.cursor);
-    uint64_t cursor = w->batch.cursor + envelope_record_size(envelope);
-    if (worded_run(w, envelope, actor, cursor)) {
-        turn_loop_behind(loop, w, cursor);
-        return;
-    }
     if (unlikely(actor_key_kind(load_relaxed(&actor->key)) == ACTOR_ASIDE))
         detour_come_back(w, actor, envelope->to);
     struct actor_type *type = pace_stranger(w, actor, envelope, &index);
@@ -370,8 +396,19 @@ struct turn_found {
     uint64_t size; /* of the record */
 };
 
-/* A message that is not of the burst. False: it was special, and has been run. */
-static inline __attribute__((always_inline)) bool
+static __attribute__((noinline)) enum turn_next turn_loop_otherwise(struct turn_loop *loop,
+                                                                    struct worker *w,
+                                                                    struct actor *actor,
+                                                                    enum envelope_reason begun)
+{
+    enum turn_next next = TURN_LOOK;
+    if (!turn_loop_worded(loop, w, actor, &next))
+        turn_loop_strange(loop, w, actor, begun);
+    return next;
+}
+
+/* A message that is not of the burst: it can be run, or was special, and has been. */
+static inline __attribute__((always_inline)) enum turn_next
 turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *found,
                const uint64_t *words, uint64_t cursor)
 {
@@ -385,24 +422,13 @@ turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *foun
         found->run = meta >> 40 ? NULL : turn_loop_begin(w, actor, words, &begun);
         if (!found->run) {
             w->batch.cursor = cursor;
-            turn_loop_strange(loop, w, actor, begun);
-            return false;
+            return turn_loop_otherwise(loop, w, actor, begun);
         }
     }
     found->state = w->turn.states[actor_ref_slot(to)];
     w->ctx.self = to;
     w->ctx.meta = meta;
-    return true;
-}
-
-/* Behind a message, which ended at `cursor` and has been committed. False: the loop has to look. */
-static inline __attribute__((always_inline)) bool
-turn_loop_goes_on(struct turn_loop *loop, const struct worker *w, uint64_t cursor)
-{
-    if (cursor == loop->bound)
-        /* which appends have moved, unless the batch ends here, or goes on at the beginning */
-        loop->bound = turn_least(w->batch.tail, w->batch.probe);
-    return likely(cursor < loop->bound && loop->low != loop->stop);
+    return TURN_RUN;
 }
 
 /* A commit that goes the long way: what a spawn has held back, or the whole record. False: the loop
@@ -495,9 +521,15 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             uint64_t to = words[0], meta = words[2];
             /* Both are usual: neither is to be laid out of the loop's way. */
             if (__builtin_expect_with_probability(to != w->ctx.self || meta != w->ctx.meta, 1,
-                                                  0.5) &&
-                !turn_loop_find(&loop, w, &found, words, cursor))
-                break;
+                                                  0.5)) {
+                enum turn_next next = turn_loop_find(&loop, w, &found, words, cursor);
+                if (unlikely(next == TURN_LOOK))
+                    break;
+                if (unlikely(next == TURN_NEXT)) {
+                    cursor = w->batch.cursor;
+                    continue;
+                }
+            }
             w->ctx.sender = words[1];
             int result = found.run(found.state, envelope_payload_behind(envelope, 0), &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {

@@ -83,25 +83,24 @@ int compose_send(struct worker *w, const struct compose *what)
         return -EMSGSIZE;
     unsigned prefix = (what->correlation ? PREFIX_CORRELATION : 0) |
                       (what->hops ? PREFIX_ACCEPTED : 0) | tag_prefix(w);
-    size_t length = envelope_prefix_bytes(prefix) + what->head_size + what->tail_size;
+    size_t words = prefix == PREFIX_CORRELATION ? sizeof(uint64_t) : envelope_prefix_bytes(prefix),
+           length = words + what->head_size + what->tail_size;
+    /* the third word by one store: who reads it soon reads it as one */
+    uint64_t meta =
+        what->meta | length << 16 | (uint64_t)what->flags << 40 | (uint64_t)prefix << 56;
     int r = 0;
-    struct envelope *out =
-        compose_place(w, what, what->meta | length << 16, envelope_size(length), &r);
+    struct envelope *out = compose_place(w, what, meta, envelope_size(length), &r);
     if (unlikely(!out))
         return r;
     if (length) /* padding carries nothing of what lay here before */
-        ((uint64_t *)envelope_payload_behind(out, 0))[(length - 1) / 8] = 0;
-    if (prefix) {
-        out->flags = what->flags;
-        out->prefix = (uint8_t)prefix;
-        if (what->correlation)
-            envelope_word_put(out, PREFIX_CORRELATION, what->correlation);
-        if (unlikely(prefix & PREFIX_TRACE))
-            tag_put(w, out, what->hops);
-        else if (what->hops)
-            envelope_word_put(out, PREFIX_ACCEPTED, envelope_accepted(0, what->hops));
-    }
-    uint8_t *payload = envelope_payload_behind(out, prefix);
+        ((uint64_t *)(out + 1))[(length - 1) / 8] = 0;
+    if (what->correlation)
+        *(uint64_t *)(out + 1) = what->correlation; /* the first one of them */
+    if (unlikely(prefix & PREFIX_TRACE))
+        tag_put(w, out, what->hops);
+    else if (what->hops)
+        envelope_word_put(out, PREFIX_ACCEPTED, envelope_accepted(0, what->hops));
+    uint8_t *payload = (uint8_t *)(out + 1) + words;
     if (what->head_size)
         memcpy(payload, what->head, what->head_size);
     if (what->tail_size)
