@@ -17,7 +17,9 @@ sizes()
         LITTLE=(--actors 2000 --set 100 --rounds 1) MORE=(--actors 2000 --set 100 --rounds 6)
         ;;
     repeat) LITTLE=(--actors 2000 --rounds 10) MORE=(--actors 2000 --rounds 110) ;;
-    static_send | pingpong_local | dynamic_send) LITTLE=(--n 200000) MORE=(--n 1200000) ;;
+    static_send | pingpong_local | dynamic_send | ask | forward)
+        LITTLE=(--n 200000) MORE=(--n 1200000)
+        ;;
     *) die "not among those that can be counted: $NAME" ;;
     esac
 }

@@ -7,7 +7,7 @@
 #
 # Both builds are made here, in build/counted and build/no-statistics (bench/counted.sh). The target
 # is 1 percent. Exit status: 0 if everything could be run. --only NAME: another benchmark: executor
-# static_send pingpong_local repeat dynamic_send.
+# static_send pingpong_local repeat dynamic_send ask forward.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 SELF=paper/statistics_cost.sh

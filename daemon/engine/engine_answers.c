@@ -69,7 +69,7 @@ int engine_ctx_answer(struct engine_context *ctx, const struct engine_promise *p
         return -EPERM;
     }
     if (read.correlation && actor_ref_slot(read.to) >= ODEON_PORTS_MAX &&
-        !ask_is_open(w->engine, read.correlation, read.to)) {
+        !ask_is_open(w, read.correlation, read.to)) {
         stat_add(w, STAT_answers_late, 1);
         return -ESTALE;
     }

@@ -31,6 +31,7 @@
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/signal/order_all.h"
 #include "daemon/engine/stuck/stall.h"
+#include "daemon/engine/timers/shelf.h"
 #include "daemon/engine/timers/timer_put_off.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -135,7 +136,9 @@ static int engine_open_rooms(struct engine *e)
         r = stall_open(e);
     if (r == 0)
         r = timers_open(e);
-    return r == 0 ? timer_put_off_open(e) : r;
+    if (r == 0)
+        r = timer_put_off_open(e);
+    return r == 0 ? shelf_open(e) : r;
 }
 
 /* Settings that can change. */
@@ -217,6 +220,7 @@ struct engine *engine_close(struct engine *e)
     state_stock_fini(&e->actors.stock);
     for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++)
         phases_free(load_relaxed(&e->types.known[id]));
+    shelf_close(e);
     timer_put_off_close(e);
     timers_close(e);
     stall_close(e);

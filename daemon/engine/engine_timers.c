@@ -7,6 +7,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/timers/kept.h"
+#include "daemon/engine/timers/shelf.h"
 #include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/timers.h"
 
@@ -29,6 +30,7 @@ void engine_timers_look(struct engine *e)
 uint32_t engine_timers_count(struct engine *e)
 {
     pthread_mutex_lock(&e->timers.mutex);
+    shelf_clear_all(e);
     uint32_t n = e->timers.n - e->timers.n_watches - e->timers.n_stashed - kept_timers(e);
     pthread_mutex_unlock(&e->timers.mutex);
     return n;
@@ -76,6 +78,8 @@ int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view
     int r = -EAGAIN;
     while (r == -EAGAIN) {
         pthread_mutex_lock(&e->timers.mutex);
+        if (timer == 0)
+            shelf_clear_all(e);
         uint32_t high = load_relaxed(&e->segment.header->timers_high);
         for (unsigned i = 0; r == -EAGAIN && i < LOOKS_A_LOCK; i++, timer++)
             if (timer >= high) {

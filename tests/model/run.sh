@@ -215,6 +215,10 @@ holds  safety quick ask -DK=3
 breaks safety quick ask -DASK_TWICE
 breaks safety quick ask -DASK_VOID
 breaks safety quick ask -DASK_EARLY
+holds  safety quick shelf -DK=3
+breaks safety quick shelf -DSHELF_BLIND
+breaks safety quick shelf -DSHELF_SOON
+breaks safety quick shelf -DSHELF_DEAF
 breaks safety quick timer -DTIMER_NOTAG
 breaks safety quick timer -DTIMER_LATE
 breaks safety quick timer -DTIMER_CLAIM

@@ -30,6 +30,7 @@
     SEED(timer_behind, "recovery sets periodic timers back by a period")                           \
     SEED(cancel_gone, "recovery takes committed cancels and withdrawals back")                     \
     SEED(ask_stays, "an outcome does not end its question")                                        \
+    SEED(shelf_soon, "a question's number is used again by the turn that has claimed it")          \
     SEED(outcome_gone, "an outcome is taken, and no handler sees it")                              \
     SEED(member_gone, "recovery ends memberships")                                                 \
     SEED(leave_gone, "recovery takes committed leaves of a group back")                            \

@@ -82,6 +82,12 @@ void seeded_at_group_sent(struct worker *w, const struct envelope *envelope)
         commit_flip(w, w->batch.source, end, w->batch.tail, w->outbox.length, 0, 0);
 }
 
+bool seeded_value_shelf_claimed(int *ret)
+{
+    *ret = 0;
+    return SEEDED(shelf_soon);
+}
+
 bool seeded_value_ask_taken(int *ret, struct worker *w, uint64_t token)
 {
     *ret = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/engine/engine_context.h"
+#include "daemon/engine/timers/shelf.h"
 #include "proto/envelope.h"
 #include "tests/sim/mayfly.h"
 #include "tests/sim/promises.h"
@@ -47,11 +48,19 @@ static void keeper_arm(const struct keeper *self, struct engine_context *ctx,
                   "arm a timer");
 }
 
+/* Some are over at once, some wait, and half of them are on a shelf at first (timers/shelf.h). */
+static uint64_t keeper_draw_timeout(void)
+{
+    if (promises_draw_one_in(2))
+        return SHELF_TIMEOUT_MIN_NS + promises_draw_below((uint32_t)SHELF_TIMEOUT_MIN_NS);
+    return 1 + promises_draw_below(promises_draw_one_in(3) ? 100000 : 3000000);
+}
+
 /* Now and then it is a mayfly, which has ended, or takes no questions. */
 static void keeper_ask(const struct keeper *self, struct engine_context *ctx,
                        struct keeper_book *book)
 {
-    uint64_t timeout_ns = 1 + promises_draw_below(promises_draw_one_in(3) ? 100000 : 3000000);
+    uint64_t timeout_ns = keeper_draw_timeout();
     actor_ref to = keeper_any(ctx);
     uint32_t at = book->n ? promises_draw_below(book->n) : 0;
     if (book->n && book->promises[at].kind == PROMISE_END)

@@ -46,7 +46,7 @@ static const struct {
     BUG(ask_stays),     BUG(member_gone),   BUG(stash_newest),  BUG(stash_gone),
     BUG(unstash_gone),  BUG(link_gone),     BUG(link_early),    BUG(timer_early),
     BUG(timer_no_redo), BUG(timer_no_undo), BUG(claim_kept),    BUG(watch_no_look),
-    BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo),
+    BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo), BUG(shelf_soon),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */

@@ -7,6 +7,7 @@
 
 #include "daemon/engine/commit/durable.h"
 #include "daemon/engine/core/core.h"
+#include "daemon/engine/timers/shelf.h"
 #include "tests/sim/keeper.h"
 #include "tests/sim/workload.h"
 
@@ -249,7 +250,7 @@ static bool promises_settled(const struct engine *e, const struct keeper_book *b
         if (promises_is_open(&book->promises[i]) ||
             (book->promises[i].kind == PROMISE_END && !book->promises[i].word))
             return false;
-    return e->timers.n == promises_members(e);
+    return e->timers.n + shelf_count(e) == promises_members(e);
 }
 
 bool promises_done(const struct engine *e)
@@ -276,7 +277,7 @@ void promises_check_still(const struct engine *e)
                      "timers, of which %u are memberships",
                      i, book->turn, book->running ? "running" : "at rest",
                      book->puts_off ? ", with something put off" : "", n, book->n,
-                     n < book->n ? (int)book->promises[n].kind : -1, e->timers.n,
+                     n < book->n ? (int)book->promises[n].kind : -1, e->timers.n + shelf_count(e),
                      promises_members(e));
     }
 }
@@ -341,8 +342,8 @@ void promises_check_end(const struct engine *e)
     for (uint32_t i = 0; i < workload.promises.n; i++)
         for (uint32_t singer = 0; singer < workload.promises.n; singer++)
             promises_check_heard(promises_state(e, i), promises_state(e, singer));
-    if (e->timers.n != members)
+    if (e->timers.n + shelf_count(e) != members)
         sim_fail("left over: %u timers, questions, monitors, memberships and what is put off, "
                  "should be %u",
-                 e->timers.n, members);
+                 e->timers.n + shelf_count(e), members);
 }

@@ -5,6 +5,14 @@ struct answer_sip {
     uint64_t a, b, c, d;
 };
 
+static inline struct answer_sip answer_begin(uint64_t key0, uint64_t key1)
+{
+    return (struct answer_sip){ .a = key0 ^ UINT64_C(0x736f6d6570736575),
+                                .b = key1 ^ UINT64_C(0x646f72616e646f6d),
+                                .c = key0 ^ UINT64_C(0x6c7967656e657261),
+                                .d = key1 ^ UINT64_C(0x7465646279746573) };
+}
+
 static inline uint64_t answer_rotate(uint64_t x, unsigned by)
 {
     return x << by | x >> (64 - by);
@@ -31,20 +39,35 @@ static inline void answer_word(struct answer_sip *s, uint64_t word)
     s->a ^= word;
 }
 
-/* Of 16 bytes (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). */
-uint64_t answer_sign(const struct engine *e, uint64_t first, uint64_t second)
+/* SipHash-2-4 of 16 bytes (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). */
+static uint64_t answer_sign(const struct engine *e, uint64_t first, uint64_t second)
 {
     const uint64_t *key = e->segment.header->answer_key;
-    struct answer_sip s = { .a = key[0] ^ UINT64_C(0x736f6d6570736575),
-                            .b = key[1] ^ UINT64_C(0x646f72616e646f6d),
-                            .c = key[0] ^ UINT64_C(0x6c7967656e657261),
-                            .d = key[1] ^ UINT64_C(0x7465646279746573) };
+    struct answer_sip s = answer_begin(key[0], key[1]);
     answer_word(&s, first);
     answer_word(&s, second);
     answer_word(&s, UINT64_C(16) << 56); /* how many bytes it were */
     s.c ^= 0xff;
     for (int i = 0; i < 4; i++)
         answer_round(&s);
+    return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+/* SipHash-1-3 of 8 bytes: of a length that no other signature under this key has. */
+uint64_t answer_sign_id(const struct engine *e, uint64_t id)
+{
+    const uint64_t *key = e->segment.header->answer_key;
+    struct answer_sip s = answer_begin(key[0], key[1]);
+    s.d ^= id;
+    answer_round(&s);
+    s.a ^= id;
+    s.d ^= UINT64_C(8) << 56;
+    answer_round(&s);
+    s.a ^= UINT64_C(8) << 56;
+    s.c ^= 0xff;
+    answer_round(&s);
+    answer_round(&s);
+    answer_round(&s);
     return s.a ^ s.b ^ s.c ^ s.d;
 }
 

@@ -10,8 +10,9 @@
 
 #include "daemon/engine/core/core.h"
 
-/* Nobody's guess without the segment's key. */
-uint64_t answer_sign(const struct engine *engine, uint64_t first, uint64_t second);
+/* Of a question's timer: nobody's guess without the segment's key. The shorter SipHash, of which a
+ * token has 44 bits, each of them good for one question. */
+uint64_t answer_sign_id(const struct engine *engine, uint64_t id);
 
 struct answer_promise {
     actor_ref to;

@@ -6,7 +6,9 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/asks/answer.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/core/tag.h"
 #include "daemon/engine/send/refuse.h"
+#include "daemon/engine/timers/shelf.h"
 #include "daemon/engine/timers/timers.h"
 
 static const struct envelope *ask_message(const struct engine *e, uint32_t number)
@@ -18,7 +20,7 @@ static const struct envelope *ask_message(const struct engine *e, uint32_t numbe
 static uint64_t ask_token(const struct engine *e, uint64_t id)
 {
     const uint64_t number = (UINT64_C(1) << ASK_NUMBER_BITS) - 1;
-    return (answer_sign(e, id, 0) & ~number) | (uint32_t)id;
+    return (answer_sign_id(e, id) & ~number) | (uint32_t)id;
 }
 
 static void ask_write_deadline(struct envelope *at, const struct worker *w,
@@ -28,7 +30,24 @@ static void ask_write_deadline(struct envelope *at, const struct worker *w,
                            REASON_DEADLINE);
 }
 
-int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_token)
+/* False: no shelf is for it, or none has room. */
+static bool ask_open_on_shelf(struct worker *w, actor_ref to, uint64_t timeout_ns,
+                              uint64_t *ret_token)
+{
+    struct engine *e = w->engine;
+    if (timeout_ns < SHELF_TIMEOUT_MIN_NS || timeout_ns > TIMER_DELAY_MAX_NS || tag_of(w))
+        return false;
+    struct shelf_slot *slot = shelf_pick(w);
+    if (!slot)
+        return false;
+    *ret_token = ask_token(e, shelf_id(&e->segment, slot));
+    refuse_no_answer_write(segment_timer_message(&e->segment, &e->segment.timers[slot->timer]), w,
+                           w->ctx.self, to, *ret_token, REASON_DEADLINE);
+    shelf_ask(w, slot, *ret_token, timeout_ns);
+    return true;
+}
+
+static int ask_open_timer(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_token)
 {
     const struct timer_request request = {
         .to = w->ctx.self,
@@ -36,12 +55,8 @@ int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_
         .fill = ask_write_deadline,
         /* of which timers.h takes one optional word for granted */
         .size = refuse_no_answer_length(w) - envelope_prefix_bytes(PREFIX_CORRELATION),
-        .delay_ns = timeout_ns ? timeout_ns : ASK_DEFAULT_NS,
+        .delay_ns = timeout_ns,
     };
-    if (w->ctx.self == 0)
-        return -EPERM;
-    if (!actors_self_accepts(w, MESSAGE_TYPE_NO_ANSWER))
-        return -EOPNOTSUPP;
     uint64_t id;
     int r = timers_arm(w, &request, &id);
     if (r == 0) /* this turn's own: nobody changes it meanwhile */
@@ -49,12 +64,30 @@ int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_
     return r;
 }
 
-/* The question behind a token, and its timer's id; NULL: there is none that is open, of this
- * life. */
-static const struct envelope *ask_find(const struct engine *e, uint64_t token, uint64_t *ret_id)
+int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_token)
 {
-    uint32_t number = (uint32_t)token & ((1u << ASK_NUMBER_BITS) - 1);
-    if (number >= e->segment.n_timers)
+    if (timeout_ns == 0)
+        timeout_ns = ASK_DEFAULT_NS;
+    if (w->ctx.self == 0)
+        return -EPERM;
+    if (!actors_self_accepts(w, MESSAGE_TYPE_NO_ANSWER))
+        return -EOPNOTSUPP;
+    if (ask_open_on_shelf(w, to, timeout_ns, ret_token))
+        return 0;
+    return ask_open_timer(w, to, timeout_ns, ret_token);
+}
+
+static uint32_t ask_number(uint64_t token)
+{
+    return (uint32_t)token & ((1u << ASK_NUMBER_BITS) - 1);
+}
+
+/* The question behind a token, and its timer's id; NULL: there is none that is open, of this
+ * life. Nobody's shelf has it any more. */
+static const struct envelope *ask_find(struct engine *e, uint64_t token, uint64_t *ret_id)
+{
+    uint32_t number = ask_number(token);
+    if (number >= e->segment.n_timers || !shelf_clear(e, number))
         return NULL;
     *ret_id = timer_id(&e->segment, number);
     if (!timers_is_there(&e->segment, *ret_id))
@@ -68,8 +101,7 @@ static const struct envelope *ask_find(const struct engine *e, uint64_t token, u
                : NULL;
 }
 
-/* ask.Q1 */
-static int ask_claim(struct worker *w, uint64_t token)
+static int ask_claim_timer(struct worker *w, uint64_t token)
 {
     struct engine *e = w->engine;
     uint64_t id;
@@ -80,9 +112,18 @@ static int ask_claim(struct worker *w, uint64_t token)
     return r;
 }
 
-int ask_take(struct worker *w, const struct envelope *answer)
+/* ask.Q1 */
+static int ask_claim(struct worker *w, uint64_t token)
 {
-    uint64_t token = envelope_correlation(answer);
+    uint32_t number = ask_number(token);
+    if (unlikely(number >= w->engine->segment.n_timers))
+        return -ENOENT;
+    int r = shelf_claim(w, token, number);
+    return likely(r != -EAGAIN) ? r : ask_claim_timer(w, token);
+}
+
+int ask_take(struct worker *w, uint64_t token)
+{
     return VALUE(ask_taken, ask_claim(w, token), w, token);
 }
 
@@ -94,8 +135,11 @@ int ask_cancel(struct worker *w, uint64_t token)
     return r;
 }
 
-bool ask_is_open(struct engine *e, uint64_t token, actor_ref asker)
+bool ask_is_open(const struct worker *w, uint64_t token, actor_ref asker)
 {
+    struct engine *e = w->engine;
+    if (shelf_has(w, token, ask_number(token), asker))
+        return true;
     pthread_mutex_lock(&e->timers.mutex);
     uint64_t id;
     const struct envelope *question = ask_find(e, token, &id);

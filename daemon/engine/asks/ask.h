@@ -30,13 +30,14 @@
 /* Within a turn. 0, and *ret_token; -EPERM: nobody's turn; -EOPNOTSUPP: this actor has no behaviour
  * for what no answer is; errors of timers_arm(). */
 int ask_open(struct worker *w, actor_ref to, uint64_t timeout_ns, uint64_t *ret_token);
-/* Within a turn that is to handle `answer`, a record with ENVELOPE_REPLY for the running actor. 0:
- * it is the outcome; -ENOENT: ask.Q2; -EPERM: another actor has asked. */
-int ask_take(struct worker *w, const struct envelope *answer);
+/* Within a turn that is to handle an answer, a record with ENVELOPE_REPLY for the running actor,
+ * whose correlation id is `token`. 0: it is the outcome; -ENOENT: ask.Q2; -EPERM: another actor has
+ * asked. */
+int ask_take(struct worker *w, uint64_t token);
 /* Within a turn. 0: no outcome will be handled, with its commit; errors as of ask_take(). */
 int ask_cancel(struct worker *w, uint64_t token);
 /* Is it asked by `asker`, and unanswered as far as is known? */
-bool ask_is_open(struct engine *engine, uint64_t token, actor_ref asker);
+bool ask_is_open(const struct worker *w, uint64_t token, actor_ref asker);
 
 enum { ASK_NUMBER_BITS = 20 };
 static_assert(ODEON_TIMERS_MAX <= 1 << ASK_NUMBER_BITS, "a token has the timer's number");

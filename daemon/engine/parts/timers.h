@@ -126,6 +126,30 @@ struct kept_copies {
     bool *behind; /* by queue: one has been appended to it since a group there has looked */
 };
 
+/* Questions that have not waited for long, by worker (timers/shelf.h). */
+enum { SHELF_SLOTS = 64 };
+struct shelf_slot {
+    _Atomic uint64_t state; /* enum shelf_state, or since when its question is open */
+    uint64_t token;         /* its worker alone, as the next one */
+    actor_ref asker;
+    uint32_t timer;
+};
+struct shelf {
+    struct shelf_slot slots[SHELF_SLOTS];
+    /* Its worker alone: slots that nothing is open in, the one that was claimed last behind all
+     * others. */
+    uint8_t free[SHELF_SLOTS];
+    uint32_t n_free;
+    uint64_t ticks, ticks_good, now_ns; /* it was `now_ns` at `ticks`, and is for so many more */
+};
+struct shelves {
+    struct shelf *of;            /* by worker */
+    _Atomic uint32_t *slot_of;   /* by timer: its slot + 1, of all workers' in a row; 0: in none */
+    uint32_t n_slots;            /* of each, 0: there are no shelves, timers are too few */
+    uint32_t n_used;             /* no worker from this one on has ever had a number */
+    _Atomic uint64_t look_at_ns; /* when the control thread looks at them, 0: not at all */
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -159,4 +183,5 @@ struct timers {
     struct members members;
     struct kept_copies kept;
     struct watch_index watch_index;
+    struct shelves shelves; /* ... but for what is said there */
 };

@@ -262,7 +262,7 @@ static bool special_answer_begin(struct worker *w, const struct envelope *envelo
         (void)special_behaviour_find(actors_type_of(w, actor), envelope, reason);
     if (*reason != REASON_NONE)
         return true;
-    int r = envelope->flags & ENVELOPE_REPLY ? ask_take(w, envelope) : -EPERM;
+    int r = envelope->flags & ENVELOPE_REPLY ? ask_take(w, w->ctx.correlation) : -EPERM;
     if (r == 0)
         w->ctx.kind = (uint64_t)KIND_ANSWER << 56;
     else if (r == -EPERM)

@@ -2,6 +2,9 @@
 #include "daemon/engine/run/worded.h"
 
 #include "daemon/engine/asks/ask.h"
+#include "daemon/engine/base/points.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/special.h"
 
@@ -20,7 +23,9 @@ static inline struct worded worded_read(const struct envelope *envelope)
 {
     struct worded m = { .meta = *(const uint64_t *)&envelope->type };
     m.prefix = (unsigned)(m.meta >> 56);
-    m.prefix_bytes = envelope_prefix_bytes(m.prefix & WORDED_PREFIX);
+    m.prefix_bytes = likely(m.prefix == PREFIX_CORRELATION)
+                         ? (uint32_t)sizeof(uint64_t)
+                         : envelope_prefix_bytes(m.prefix & WORDED_PREFIX);
     m.payload_size = envelope->length - m.prefix_bytes;
     m.payload = (const uint64_t *)(envelope + 1) + m.prefix_bytes / 8;
     return m;
@@ -51,13 +56,18 @@ static inline engine_behaviour_fn worded_behaviour(const struct worker *w, const
 }
 
 /* The words lie in the order of their bits: the correlation id first, hops last. */
+static inline uint64_t worded_correlation(const struct envelope *envelope, const struct worded *m)
+{
+    return m->prefix & PREFIX_CORRELATION ? *(const uint64_t *)(envelope + 1) : 0;
+}
+
 static inline void worded_context_set(struct engine_context *ctx, const struct envelope *envelope,
                                       const struct worded *m)
 {
     ctx->sender = envelope->from;
     ctx->message_type = (uint16_t)m->meta;
     ctx->message_size = (uint16_t)m->payload_size;
-    ctx->correlation = m->prefix & PREFIX_CORRELATION ? *(const uint64_t *)(envelope + 1) : 0;
+    ctx->correlation = worded_correlation(envelope, m);
     ctx->hops = m->prefix & PREFIX_ACCEPTED ? m->payload[-1] & 0xff : 0;
 }
 
@@ -72,13 +82,18 @@ bool worded_run(struct worker *w, const struct envelope *envelope, struct actor 
         return false;
     w->ctx.self = to; /* whose question an answer ends */
     if (m.meta >> 40 & ENVELOPE_REPLY) {
-        if (ask_take(w, envelope) < 0)
+        if (ask_take(w, worded_correlation(envelope, &m)) < 0)
             return false;
         w->ctx.kind = (uint64_t)KIND_ANSWER << 56;
     }
     worded_context_set(&w->ctx, envelope, &m);
     int result = run(w->turn.states[actor_ref_slot(to)], m.payload, &w->ctx);
-    special_end(w, actor, envelope, result, REASON_FINISHED, cursor);
+    if (likely(result == ALLOCATION_NODELETE && !w->place.newborn && !outbox_wants_flip(w))) {
+        POINT(handler);
+        commit_message(w, cursor);
+    } else {
+        special_end(w, actor, envelope, result, REASON_FINISHED, cursor);
+    }
     w->ctx.correlation = 0;
     w->ctx.kind = 0;
     w->ctx.hops = 0;

@@ -8,6 +8,7 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/refuse.h"
+#include "daemon/engine/timers/shelf.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/timer_put_off.h"
@@ -254,6 +255,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     struct worker *w = e->control;
     uint32_t n = 0;
     pthread_mutex_lock(&e->timers.mutex);
+    shelf_look(e, now_ns);
     timer_put_off_look(e);
     timers_settle(e->control, TIMER_FIRES);
     timer_fire_drop_orphans(e, TIMER_FIRES);

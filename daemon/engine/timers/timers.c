@@ -129,6 +129,9 @@ static uint64_t timers_first_ns(const struct engine *e)
     (void)timers_first(&e->timers, &due_ns);
     if (e->timers.owners.orphans || watches_some_drain(e))
         return 1;
+    uint64_t look_ns = load_relaxed(&e->timers.shelves.look_at_ns);
+    if (look_ns && look_ns + e->timers.suspended_ns < due_ns)
+        due_ns = look_ns + e->timers.suspended_ns;
     return due_ns == WATCH_NEVER_NS ? 0 : due_ns + (due_ns == 0);
 }
 
@@ -151,9 +154,7 @@ void timers_clock_went_off(struct engine *e)
     pthread_mutex_unlock(&e->timers.mutex);
 }
 
-/* For one that has been armed. A clock that is set to an earlier time stays: who asks again and
- * again makes no system call each time, and the control thread has at most one look for nothing. */
-static void timers_set_clock_earlier(struct engine *e)
+void timers_set_clock_earlier(struct engine *e)
 {
     const struct timers *t = &e->timers;
     uint64_t ns = timers_first_ns(e);
@@ -216,6 +217,7 @@ void timers_end(struct engine *e, uint32_t timer)
     struct timers *t = &e->timers;
     struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t ended = timer_word_ended(load_relaxed(&durable->word));
+    engine_check("shelf.SH1", !timers_is_shelved(e, timer));
     STEP(timer_ended, store_relaxed(&durable->word, ended));
     crash_order(); /* timers.TM5 */
     timer_heap_remove(timers_heap_of(e, timer), timer);
@@ -274,6 +276,17 @@ static uint32_t timers_class_of(uint64_t bytes)
     return class;
 }
 
+static uint32_t timers_left(const struct engine *e, uint32_t own)
+{
+    uint32_t share = (e->segment.n_timers - (e->timers.n - own) + 1) / 2;
+    return own < share ? share - own : 0;
+}
+
+uint32_t timers_left_for(const struct engine *e, actor_ref owner)
+{
+    return timers_left(e, timer_owners_count(&e->timers.owners, owner));
+}
+
 /* One actor, or the clients of one user, have at most half of what the others leave: of numbers,
  * and clients of bytes, too (timer_posted.TP2). */
 static bool timers_may(const struct engine *e, const struct worker *w,
@@ -287,12 +300,11 @@ static bool timers_may(const struct engine *e, const struct worker *w,
         own.n = timer_owners_count(&t->owners, w->ctx.self);
     if (request->posted && own.n == 0 && !timer_users_has_room(&t->users))
         return false;
-    return own.n < (e->segment.n_timers - (t->n - own.n) + 1) / 2 &&
+    return timers_left(e, own.n) > 0 &&
            own.bytes < (e->segment.header->timer_bytes - (t->bytes - own.bytes) + 1) / 2;
 }
 
-/* A number and a place. */
-static bool timers_take(struct engine *e, uint32_t class, uint32_t *ret_timer, uint32_t *ret_place)
+bool timers_take(struct engine *e, uint32_t class, uint32_t *ret_timer, uint32_t *ret_place)
 {
     struct timers *t = &e->timers;
     if (t->bytes + TIMER_CLASS_BYTES(class) > e->segment.header->timer_bytes ||
@@ -417,8 +429,8 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
     return r;
 }
 
-/* timers.TM2: the count last. */
-static void timers_claim_it(struct worker *w, struct segment_timer *durable)
+/* The count last. */
+void timers_claim_it(struct worker *w, struct segment_timer *durable)
 {
     durable->claim_worker = w->id;
     crash_order();
@@ -507,8 +519,9 @@ bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
     const struct segment_timer *durable = &e->segment.timers[number];
     pthread_mutex_lock(&e->timers.mutex);
     uint64_t word = load_relaxed(&durable->word);
-    bool there = timer_word_state(word) == TIMER_LIVE && durable->owner == owner &&
-                 durable->period_ns != 0 && timer_tag(word >> 32 << 32 | number) == tag;
+    bool there = timer_word_state(word) == TIMER_LIVE && !timers_is_shelved(e, number) &&
+                 durable->owner == owner && durable->period_ns != 0 &&
+                 timer_tag(word >> 32 << 32 | number) == tag;
     bool revoked =
         there ? durable->claim_count != 0 &&
                     !timers_is_open(&e->segment, durable->claim_worker, durable->claim_count)
@@ -530,7 +543,10 @@ int timers_cancel(struct worker *w, uint64_t id, bool watch)
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
-    int r = timers_is_such(&e->segment, id, watch) ? timers_claim(w, id) : -ENOENT;
+    int r = (uint32_t)id < e->segment.n_timers && !timers_is_shelved(e, (uint32_t)id) &&
+                    timers_is_such(&e->segment, id, watch)
+                ? timers_claim(w, id)
+                : -ENOENT;
     pthread_mutex_unlock(&e->timers.mutex);
     if (r == 0 && !watch)
         stat_add(w, STAT_timers_cancelled, 1);

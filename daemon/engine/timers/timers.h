@@ -147,6 +147,12 @@ static inline bool timers_is_open(const struct segment *segment, uint32_t worker
 {
     return segment_count(&segment->workers[worker]) == count;
 }
+/* A worker's alone (shelf.h): nothing else of it is to be read. */
+static inline bool timers_is_shelved(const struct engine *engine, uint32_t timer)
+{
+    const struct shelves *shelves = &engine->timers.shelves;
+    return shelves->n_slots != 0 && load_relaxed(&shelves->slot_of[timer]) != 0;
+}
 /* One that lives, and that nobody has cancelled. */
 static inline bool timers_is_there(const struct segment *segment, uint64_t id)
 {
@@ -171,6 +177,12 @@ int timers_claim(struct worker *w, uint64_t id);
 /* Within the turn that has claimed it: it has not. */
 bool timers_is_claimed_now(const struct worker *w, const struct segment_timer *timer);
 void timers_unclaim(struct worker *w, uint32_t timer);
+/* With the commit of this turn it is over: timers.TM2. */
+void timers_claim_it(struct worker *w, struct segment_timer *timer);
+/* How many timers more this actor may have just now. */
+uint32_t timers_left_for(const struct engine *engine, actor_ref owner);
+/* A number and a place. */
+bool timers_take(struct engine *engine, uint32_t class, uint32_t *ret_timer, uint32_t *ret_place);
 /* It is not there any more: a live one that nobody will look at again. */
 void timers_end(struct engine *engine, uint32_t timer);
 /* Cancelled ones whose turns have been committed go, up to `n` of them; those that are left wait
@@ -178,6 +190,10 @@ void timers_end(struct engine *engine, uint32_t timer);
 void timers_settle(struct worker *w, uint32_t n);
 /* The descriptor becomes readable when the first one is due (timers.TM6). */
 void timers_set_clock(struct engine *engine);
+/* For one that has been armed. A clock that is set to an earlier time stays: who asks again and
+ * again makes no system call each time, and the control thread has at most one look for
+ * nothing. */
+void timers_set_clock_earlier(struct engine *engine);
 /* It has become readable and was read: it is set to nothing now, so that the next one has it set
  * though that may be due at the same time. Takes the mutex. */
 void timers_clock_went_off(struct engine *engine);
