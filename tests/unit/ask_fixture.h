@@ -43,6 +43,7 @@ static struct shared *shared;
 static uint16_t go_type, question_type, answer_type, other_type;
 static uint32_t kept_type, plain_type, deaf_type;
 static actor_ref asker, other;
+static uint64_t sparse_ns; /* 0: nothing is put on a shelf (timers/shelf.h); UINT64_MAX: all is */
 
 static inline void run_queues(void)
 {
@@ -180,6 +181,7 @@ static inline void register_types(void)
                                            .n_behaviours = 4,
                                            .behaviours = behaviours,
                                            .init = on_init };
+    f.engine->timers.shelves.sparse_ns = sparse_ns;
     go_type = engine_fixture_message(&f, "go", 0, false);
     question_type = engine_fixture_message(&f, "question", 8, false);
     answer_type = engine_fixture_message(&f, "answer", 8, false);
@@ -198,11 +200,11 @@ static inline void register_types(void)
     assert_int_equal(engine_actor_type_register(f.engine, &info, &deaf_type), 0);
 }
 
-static inline int setup(void **state)
+static inline int setup_world(uint64_t how_sparse)
 {
     struct engine_config config = timer_fixture_config();
 
-    (void)state;
+    sparse_ns = how_sparse;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
     config.answer_key[0] = 7;
@@ -212,6 +214,18 @@ static inline int setup(void **state)
     other = engine_fixture_spawn(&f, kept_type, NULL, 0);
     run_queues();
     return 0;
+}
+
+static inline int setup(void **state)
+{
+    (void)state;
+    return setup_world(UINT64_MAX);
+}
+
+static inline int setup_without_shelf(void **state)
+{
+    (void)state;
+    return setup_world(0);
 }
 
 static inline int teardown(void **state)

@@ -317,7 +317,10 @@ static void test_an_answer_to_another_life(void **state)
 
 int main(void)
 {
-#define TEST(name_) cmocka_unit_test_setup_teardown(test_##name_, setup, teardown)
+/* Each of them on a shelf, and as any timer. */
+#define TEST(name_)                                                                                \
+    cmocka_unit_test_setup_teardown(test_##name_, setup, teardown),                                \
+        cmocka_unit_test_setup_teardown(test_##name_, setup_without_shelf, teardown)
     const struct CMUnitTest tests[] = {
         TEST(an_answer),
         TEST(no_system_call),

@@ -101,13 +101,62 @@ static void test_more_than_it_holds(void **state)
     shared->manner = SILENT;
     order(asker, (struct orders){ .act = ACT_ASK, .to = other, .n = 3 * SHELF });
     assert_int_equal(shared->result, 0);
-    assert_where(SHELF, 2 * SHELF);
+    assert_where(0, 3 * SHELF); /* shelf.SH6: it has too many by then */
     shared->manner = REPLIES;
-    order(asker, (struct orders){ .act = ACT_ASK, .to = other, .n = SHELF });
-    assert_int_equal(shared->n_notes, SHELF);
+    order(asker, (struct orders){ .act = ACT_ASK, .to = other, .n = TIMERS / 8 });
+    assert_int_equal(shared->n_notes, TIMERS / 8);
     fire(LATER(31));
-    assert_int_equal(shared->n_notes, 4 * SHELF);
-    assert_over(4 * SHELF);
+    assert_int_equal(shared->n_notes, TIMERS / 8 + 3 * SHELF);
+    for (uint64_t n = TIMERS / 8; n + 1 < shared->n_notes; n++)
+        assert_true(shared->notes[n].number == NO_ANSWER + REASON_DEADLINE);
+    assert_over(TIMERS / 8 + 3 * SHELF);
+}
+
+/* shelf.SH6: one that asks beside an actor that has nobody answer it. */
+static void test_shares(void **state)
+{
+    actor_ref second = engine_fixture_spawn(&f, kept_type, NULL, 0);
+
+    (void)state;
+    shared->manner = SILENT;
+    for (unsigned i = 0; i < 2 * TIMERS; i++) {
+        order(asker, (struct orders){ .act = ACT_ASK, .to = other });
+        order(second, (struct orders){ .act = ACT_ASK, .to = other });
+        order(second, (struct orders){ .act = ACT_CANCEL });
+    }
+    (void)engine_timers_count(f.engine);
+    assert_in_range(timer_owners_count(&f.engine->timers.owners, asker), TIMERS / 4, TIMERS / 2);
+}
+
+/* Those that are due at once are told in the order in which they were asked. */
+static void test_order(void **state)
+{
+    uint64_t tokens[SHELF / 2];
+
+    (void)state;
+    shared->manner = SILENT;
+    for (unsigned i = 0; i < SHELF / 2; i++) {
+        order(asker, (struct orders){ .act = ACT_ASK, .to = other });
+        tokens[i] = shared->token;
+    }
+    fire(LATER(31));
+    assert_int_equal(shared->n_notes, SHELF / 2);
+    for (unsigned i = 0; i < SHELF / 2; i++)
+        assert_int_equal(shared->notes[i].token, tokens[i]);
+    assert_over(SHELF / 2);
+}
+
+/* Who asks now and then asks without, and nobody is called to look. */
+static void test_sparse(void **state)
+{
+    (void)state;
+    f.engine->timers.shelves.sparse_ns = 0;
+    ask_other(LATER_ON);
+    assert_where(0, 1);
+    assert_int_equal(load_relaxed(&shelves()->look_at_ns), 0);
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_outcome(1, 77, other);
+    assert_over(1);
 }
 
 /* A turn that withdraws what it has asked has no use of its numbers before its commit (shelf.SH3):
@@ -234,6 +283,9 @@ int main(void)
         TEST(its_deadline),
         TEST(one_that_is_over_soon),
         TEST(more_than_it_holds),
+        TEST(shares),
+        TEST(order),
+        TEST(sparse),
         TEST(withdrawn),
         TEST(it_is_listed),
         TEST(by_its_number),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -135,11 +136,12 @@ struct shelf_slot {
     uint32_t timer;
 };
 struct shelf {
-    struct shelf_slot slots[SHELF_SLOTS];
+    alignas(128) struct shelf_slot slots[SHELF_SLOTS];
     /* Its worker alone: slots that nothing is open in, the one that was claimed last behind all
      * others. */
     uint8_t free[SHELF_SLOTS];
     uint32_t n_free;
+    uint64_t n_asked;
     uint64_t ticks, ticks_good, now_ns; /* it was `now_ns` at `ticks`, and is for so many more */
 };
 struct shelves {
@@ -147,6 +149,7 @@ struct shelves {
     _Atomic uint32_t *slot_of;   /* by timer: its slot + 1, of all workers' in a row; 0: in none */
     uint32_t n_slots;            /* of each, 0: there are no shelves, timers are too few */
     uint32_t n_used;             /* no worker from this one on has ever had a number */
+    uint64_t sparse_ns;          /* who asks at greater distances asks without */
     _Atomic uint64_t look_at_ns; /* when the control thread looks at them, 0: not at all */
 };
 

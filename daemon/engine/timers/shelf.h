@@ -23,9 +23,10 @@
  *     the slots behind its own, with order_all() between.
  * shelf.SH5  A question that ends sooner than SHELF_TIMEOUT_MIN_NS is put on no shelf, so that none
  *     is due before it has been moved.
- * shelf.SH6  A shelf gets no more numbers than who asks just then may have: an actor that asks
- *     alone has its share of timers and no more, and one among others at most a shelf's more, on
- *     each worker that runs it.
+ * shelf.SH6  Who has a sixteenth of all timers, or less left of its share than a shelf holds, asks
+ *     without a shelf, and what it has on that of its worker goes to the others, and is counted: so
+ *     it has no more than its share, but for what it has asked on other workers in the last
+ *     milliseconds.
  */
 #pragma once
 
@@ -49,10 +50,11 @@ enum shelf_state {
 int shelf_open(struct engine *engine);
 void shelf_close(struct engine *engine);
 
-/* Of this worker, one whose timer is free; NULL: there is none now. Takes the mutex when the shelf
- * is empty. */
+/* For the running actor, one whose timer is free; NULL: there is none for it now. Takes the mutex
+ * when the shelf is empty. */
 struct shelf_slot *shelf_pick(struct worker *w);
-/* The question is open from now on, with the turn's commit; its message has been written. */
+/* What was picked last: the question is open from now on, with the turn's commit; its message has
+ * been written. */
 void shelf_ask(struct worker *w, struct shelf_slot *slot, uint64_t token, uint64_t timeout_ns);
 /* As timers_claim(), of this worker's shelf. -EAGAIN: it is not there, and may be elsewhere. */
 int shelf_claim(struct worker *w, uint64_t token, uint32_t timer);

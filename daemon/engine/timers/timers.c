@@ -300,8 +300,8 @@ static bool timers_may(const struct engine *e, const struct worker *w,
         own.n = timer_owners_count(&t->owners, w->ctx.self);
     if (request->posted && own.n == 0 && !timer_users_has_room(&t->users))
         return false;
-    return timers_left(e, own.n) > 0 &&
-           own.bytes < (e->segment.header->timer_bytes - (t->bytes - own.bytes) + 1) / 2;
+    uint64_t others = t->bytes - own.bytes, all = e->segment.header->timer_bytes;
+    return timers_left(e, own.n) > 0 && others <= all && own.bytes < (all - others + 1) / 2;
 }
 
 bool timers_take(struct engine *e, uint32_t class, uint32_t *ret_timer, uint32_t *ret_place)

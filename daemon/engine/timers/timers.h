@@ -100,7 +100,7 @@ bool timers_leave(struct worker *w, actor_ref who);
 void timers_watched_leave(struct worker *w, actor_ref who);
 
 /* Which periodic timer has sent a record: {1, three bits of its generation, its number : 20}.
- * Numbers come again so late that no record waits for so many generations. */
+ * Numbers come again to a periodic timer of the same owner so late that no record waits for it. */
 enum { TIMER_TAG_NUMBER_BITS = 20, TIMER_TAG_GENERATIONS = 8 };
 static_assert(ODEON_TIMERS_MAX <= 1 << TIMER_TAG_NUMBER_BITS, "a tag has the timer's number");
 static inline uint32_t timer_tag(uint64_t id)
