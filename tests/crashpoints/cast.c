@@ -247,12 +247,13 @@ static int asker_init(void *self, const void *args, size_t size, struct engine_c
     return 0;
 }
 
-static uint64_t asker_ask(struct engine_context *ctx, actor_ref to, uint32_t row, uint32_t number)
+static uint64_t asker_ask(const struct asker *asker, struct engine_context *ctx, actor_ref to,
+                          uint32_t row, uint32_t number)
 {
     struct item item = { .row = row, .number = number };
     const struct engine_pieces pieces = { .head = &item, .head_size = sizeof(item) };
     uint64_t token = 0;
-    must("ask", engine_ctx_ask(ctx, to, item_type, 0, &pieces, 1, &token));
+    must("ask", engine_ctx_ask(ctx, to, item_type, 0, &pieces, asker->plan.timeout_ns, &token));
     return token;
 }
 
@@ -265,9 +266,9 @@ static int on_item_asker(void *self, const void *message, struct engine_context 
     if (asker->last + 1 != item.number || item.number > ASKER_ITEMS)
         fail("an asker gets %u behind %llu", item.number, (unsigned long long)asker->last);
     asker->last = item.number;
-    asker_ask(ctx, asker->plan.echo, asker->plan.row, item.number);
+    asker_ask(asker, ctx, asker->plan.echo, asker->plan.row, item.number);
     asker->token[item.number - 1] =
-        asker_ask(ctx, asker->plan.silent, asker->plan.silent_row, item.number);
+        asker_ask(asker, ctx, asker->plan.silent, asker->plan.silent_row, item.number);
     return ALLOCATION_NODELETE;
 }
 

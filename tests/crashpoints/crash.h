@@ -276,6 +276,7 @@ enum { ASKER_ITEMS = 4 };
 struct asker_plan {
     actor_ref echo, silent;
     uint32_t row, answer_row, silent_row, reserved;
+    uint64_t timeout_ns;
 };
 
 /* What a CAST_WATCHER is spawned with: with item n it monitors the n-th one, twice, gives up one of

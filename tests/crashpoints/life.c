@@ -35,7 +35,7 @@ const struct engine_config *life_config(void)
         .suspect_deaths = 2,
         .detached_max = 1,
         .durable_bytes = 256,
-        .timers_max = 16,
+        .timers_max = 64,
         .timer_bytes = 64 << 10,
         .stash_max = 8,
         .is_handler = cast_is_stuck_handler,

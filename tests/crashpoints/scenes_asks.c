@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions: asked, answered, and not answered; each has one outcome. */
 #include "crash.h"
+#include "daemon/engine/timers/shelf.h"
 #include "daemon/engine/timers/timer_fire.h"
 
 enum { ITEMS = 2 };
 
-static void setup_questions(struct life *life)
+static void setup_questions_of(struct life *life, uint64_t timeout_ns)
 {
-    struct asker_plan plan = { .row = 1, .answer_row = 2, .silent_row = 4 };
+    struct asker_plan plan = {
+        .row = 1, .answer_row = 2, .silent_row = 4, .timeout_ns = timeout_ns
+    };
     row_expect(0, ITEMS, 0, 0);
     row_expect(1, ITEMS, 0, 0);
     row_expect(2, ITEMS, 0, 0);
@@ -21,6 +24,18 @@ static void setup_questions(struct life *life)
     cast_send(life->engine, asker, 0, ITEMS);
 }
 
+static void setup_questions(struct life *life)
+{
+    setup_questions_of(life, 1);
+}
+
+/* Such as lie on the worker's shelf at first (timers/shelf.h), however slowly they are asked. */
+static void setup_shelved(struct life *life)
+{
+    life->engine->timers.shelves.sparse_ns = UINT64_MAX;
+    setup_questions_of(life, SHELF_TIMEOUT_MIN_NS);
+}
+
 static void ask(struct life *life)
 {
     life_run_queue(life, 0, 0);
@@ -30,6 +45,14 @@ static void setup_asked(struct life *life)
 {
     setup_questions(life);
     ask(life);
+}
+
+static void setup_shelved_asked(struct life *life)
+{
+    setup_shelved(life);
+    ask(life);
+    if (shelf_count(life->engine) == 0)
+        fail("no question lies on a shelf");
 }
 
 static void answer(struct life *life)
@@ -63,6 +86,9 @@ const struct scene scenes_asks[] = {
     { "questions are answered", setup_asked, NULL, answer, 1, true, NULL, false },
     { "questions stay without an answer", setup_answered, NULL, give_up, 1, true, NULL, false },
     { "questions from beginning to end", setup_questions, NULL, ask_and_answer, 1, true, NULL,
+      false },
+    { "questions on a shelf are asked", setup_shelved, NULL, ask, 1, true, NULL, false },
+    { "questions on a shelf are answered", setup_shelved_asked, NULL, answer, 1, true, NULL,
       false },
     { .name = NULL },
 };
