@@ -8,7 +8,8 @@
  * message, too, and so is what whoever cannot deliver the question sends instead of making it a
  * dead letter. All of them are only offers: the asker's own runner decides.
  *
- * Threads: asking and taking, whichever worker id runs the asker's turn; under the timers' mutex.
+ * Threads: asking and taking, whichever worker id runs the asker's turn; under the timers' mutex,
+ * or, of what lies on that worker's shelf, by it alone (timers/shelf.h).
  *
  * ask.Q1  An outcome is taken when the turn that handles it has been committed: its runner claims
  *     the timer with the count as its tag, as a cancel does (timers.TM2), before the handler runs

@@ -7,8 +7,8 @@
  * their places, whose words that never change it has written in advance. Whoever else wants to see
  * a question has it moved to the others first, and the control thread moves those that have waited.
  *
- * Threads: picking, opening and claiming, a worker from within a turn; everything else under the
- * mutex of the timers, by anybody.
+ * Threads: picking, opening, claiming and shelf_has(), a worker from within a turn; shelf_count(),
+ * anybody; everything else under the mutex of the timers, by anybody.
  *
  * shelf.SH1  A number is a shelf's from when it is given to it until it is moved. As long, nobody
  *     else reads or writes the timer's words, or its message.
@@ -33,8 +33,8 @@
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/timers/timers.h"
 
-/* Behind this, shelves on which something is open are looked at; what is there since the look
- * before is moved. */
+/* Behind this, shelves on which something is open are looked at; what has been there for as long is
+ * moved. */
 #define SHELF_LOOK_NS        UINT64_C(4000000)
 #define SHELF_TIMEOUT_MIN_NS (5 * SHELF_LOOK_NS)
 

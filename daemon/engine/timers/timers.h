@@ -7,7 +7,8 @@
  * its size. What is free, and what is due next, is known to the process alone (parts/timers.h).
  *
  * Threads: arming and cancelling by whichever worker id runs the turn; the rest by the control
- * thread. All of it under one mutex, with which nobody runs a handler, or waits.
+ * thread. All of it under one mutex, with which nobody runs a handler, or waits; but for questions
+ * that lie on a worker's shelf (shelf.h).
  *
  * timers.TM1  A timer exists when the turn that armed it has been committed. Until then its tag is
  *     its worker's count, and it does not fire [TIMER_OPEN]; recovery takes such a one away
