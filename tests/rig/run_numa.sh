@@ -1,17 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run_numa.sh - runs test_numa.sh in a machine of two nodes with two cores each, and a third node
-# that has memory only.
+# run_numa.sh - runs a test in a machine of two nodes with two cores each, and a third node that has
+# memory only.
 #
-#   run_numa.sh BUILD
+#   run_numa.sh BUILD SCRIPT FILE...
 #
-# Exit status: 77 when the machine is not possible here (the reason is printed).
+# FILE is the name of a program or plugin that BUILD has, and that the script needs beside the
+# service. Exit status: 77 when the machine is not possible here (the reason is printed).
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(realpath -e "${1-}") || exit 2
+SCRIPT=${2-}
+[ -f "$HERE/$SCRIPT" ] || exit 2
+shift 2
 
-FILES=(--file "$HERE/test_numa.sh" --file "$HERE/tap.sh")
-for name in odeond odeon-executor odeonctl odeon-wordcount wordcount.so; do
+FILES=(--file "$HERE/$SCRIPT" --file "$HERE/tap.sh" --file "$HERE/numa_service.sh")
+for name in odeond odeon-executor odeonctl "$@"; do
     path=$(find "$BUILD" -type f -name "$name" -not -path '*/CMakeFiles/*' \
         -not -path "$BUILD/arm64/*" | sort | head -n 1)
     if [ -z "$path" ]; then
@@ -21,4 +25,4 @@ for name in odeond odeon-executor odeonctl odeon-wordcount wordcount.so; do
     FILES+=(--file "$path")
 done
 exec bash "$HERE/numa.sh" --node 2:384 --node 2:384 --node 0:128 --tool bash \
-    --boot-timeout 900 --timeout 3600 "${FILES[@]}" -- bash ./test_numa.sh
+    --boot-timeout 900 --timeout 3600 "${FILES[@]}" -- bash "./$SCRIPT"

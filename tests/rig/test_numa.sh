@@ -6,51 +6,12 @@
 # Prints TAP. What the kernel says counts: /proc/PID/task for threads, /proc/PID/numa_maps for
 # pages.
 set -uo pipefail
-EXECUTOR=''
-LOG=/tmp/log SEGMENT=memfd:odeon-segment CGROUP=/sys/fs/cgroup/odeon
+SEGMENT=memfd:odeon-segment CGROUP=/sys/fs/cgroup/odeon
 
 # shellcheck source=tests/rig/tap.sh
 . ./tap.sh
-
-log_has()
-{
-    grep -E "$1" $LOG || { tail -n 20 $LOG; return 1; }
-}
-
-# ---- the service
-
-executor_find()
-{
-    EXECUTOR=$(./odeonctl --json status | grep -oE '"executor_pid": *[0-9]+' | grep -oE '[0-9]+$')
-    [ -n "$EXECUTOR" ] && [ "$EXECUTOR" != 0 ]
-}
-
-executor_is_not()
-{
-    executor_find && [ "$EXECUTOR" != "$1" ]
-}
-
-# service_start SETTING...: small tables, so that little memory is touched that is no queue's.
-service_start()
-{
-    local options=() setting
-    for setting in actors=4096 limit-bytes=16M outbox-bytes=4M "$@"; do
-        options+=(--set "$setting")
-    done
-    ./odeond --foreground --plugin /rig/wordcount.so "${options[@]}" >$LOG 2>&1 &
-    echo $! >/tmp/service # this may be a shell below the one that stops it
-    eventually 20 log_has 'workers, .* queues each' && eventually 20 executor_find
-}
-
-service_gone()
-{
-    ! kill -0 "$(cat /tmp/service)"
-}
-
-service_stop()
-{
-    kill "$(cat /tmp/service)" && eventually 20 service_gone
-}
+# shellcheck source=tests/rig/numa_service.sh
+. ./numa_service.sh
 
 # Messages through all actors; 27 words a line.
 count_words()
@@ -167,7 +128,7 @@ mkdir $CGROUP
 cpuset_allow 0-3
 echo $$ >$CGROUP/cgroup.procs
 
-check "the service starts with a worker for each core" service_start queues-per-worker=4
+check "the service starts with a worker for each core" service_start wordcount queues-per-worker=4
 executor_find
 check "each worker is bound to one" workers_are_on "0 1 2 3"
 check "the node without processors is named" log_has 'memory node 2 has no processor'
@@ -195,7 +156,7 @@ check "workers are bound as before" eventually 10 workers_are_on "0 1 2 3"
 check "the service ends" service_stop
 
 check "a start with a list of one CPU" \
-    service_start queues-per-worker=4 workers=1 workers-max=1 affinity=2
+    service_start wordcount queues-per-worker=4 workers=1 workers-max=1 affinity=2
 executor_find
 check "the worker is bound to it" workers_are_on "2"
 check "messages are counted by one worker" count_words
@@ -204,7 +165,8 @@ check "nothing is meant for the other" nothing_for 0
 check "the service ends, the list too" service_stop
 
 check "a start with memory interleaved" \
-    service_start queues-per-worker=4 workers=2 workers-max=2 affinity=0,3 memory=interleave
+    service_start wordcount queues-per-worker=4 workers=2 workers-max=2 affinity=0,3 \
+    memory=interleave
 executor_find
 check "messages are counted, interleaved" count_words
 check "memory lies on both nodes alike" lies_interleaved
@@ -219,7 +181,8 @@ check "to the worker that it belongs to" eventually 10 workers_are_on "0 3"
 check "the service ends, interleaved" service_stop
 
 check "a start with memory where it is touched" \
-    service_start queues-per-worker=4 workers=1 workers-max=1 affinity=3 memory=first-touch
+    service_start wordcount queues-per-worker=4 workers=1 workers-max=1 affinity=3 \
+    memory=first-touch
 executor_find
 check "messages are counted, untold" count_words
 check "memory lies where the worker runs" lies_by_touch
