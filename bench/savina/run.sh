@@ -21,8 +21,9 @@
 #
 # Each line is of a service of its own, in which the program is run one iteration after the other:
 # worker i is bound to the i-th CPU, and the client, which sleeps, to the second one. An iteration's
-# time is that from before its first actor is made until its last one has ended. The exit status
-# says whether everything could be run and all results were right.
+# time is that from before its first actor is made until its last one has ended. Of several policies
+# it is told at the end what they are worth (choice.awk). The exit status says whether everything
+# could be run and all results were right.
 set -uo pipefail
 FROM=$PWD
 cd "$(dirname "$0")/../.." || exit 1
@@ -77,7 +78,7 @@ run()
     echo "${line/ cores=/ policy=${policy:-default} cores=}" \
         "gulps=$(json_number gulps <<<"$stats")" \
         "missed=$(json_number missed_gulps <<<"$stats")" \
-        "steals=$(json_number steals <<<"$stats")" "peak_kib=$peak"
+        "steals=$(json_number steals <<<"$stats")" "peak_kib=$peak" | tee -a "$WORK/lines"
     stop_service run
     [ -z "$policy" ] || [ "$policy" = "${POLICIES[0]-}" ] || return
     NS["$name $cores"]=$(field ns_per_msg "$line") MS["$name $cores"]=$(field ms "$line")
@@ -176,6 +177,10 @@ for name in "${NAMES[@]}"; do
 done
 table
 echo
+if [ "${#POLICIES[@]}" -gt 1 ]; then
+    awk -f bench/savina/choice.awk "$WORK/lines"
+    echo
+fi
 say_load after
 echo "seconds=$SECONDS"
 if [ -n "$SAVE" ]; then # all of it is in the file when this has ended
