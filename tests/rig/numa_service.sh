@@ -44,4 +44,3 @@ service_stop()
 {
     kill "$(cat /tmp/service)" && eventually 20 service_gone
 }
-

@@ -21,7 +21,7 @@ PROGRAMS=(
     "recmatmul n=64 t=512 w=8"
     "bitonicsort n=128"
 )
-# One controller, two jobs at a time for each of 24 seekers.
+# One controller with 24 seekers, each of which has its next job when it has answered.
 SEARCH="matrixsearch c=1 s=24 m=128 n=12 w=3 l=4 job=1 hub=2 nodes=2"
 # Eight seekers that search for ever: as many as the queues of a node, with so many pages each. None
 # has its second job before all have answered the first: so they have their matrices when more
@@ -146,6 +146,11 @@ tell_pages()
     echo "# bench=rig_place policy=$1 own_pages=$n0 other_pages=$n1"
 }
 
+executor_gone()
+{
+    ! kill -0 "$EXECUTOR"
+}
+
 savina_has_ended()
 {
     ! pgrep odeon-savina
@@ -155,9 +160,9 @@ savina_has_ended()
 # service does.
 seekers_end()
 {
-    kill -9 "$(cat /tmp/service)" "$EXECUTOR" || true
-    eventually 20 service_gone && eventually 20 savina_has_ended && cat /tmp/line &&
-        ! grep -q check=ok /tmp/line
+    kill -9 "$(cat /tmp/service)" "$EXECUTOR"
+    eventually 20 service_gone && eventually 20 executor_gone &&
+        eventually 20 savina_has_ended && cat /tmp/line && ! grep -q check=ok /tmp/line
 }
 
 # place POLICY SEEK COMMAND...: what the command says of the matrices when all are there.
