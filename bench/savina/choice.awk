@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the policies are worth, from lines of run.sh: awk -f choice.awk LINES...
+# What the policies are worth, from lines of run.sh:
+# awk -f ../svg.awk -f choice.awk LINES...
 #
 # For each number of workers a table: the median, over all programs, of a policy's time divided by
 # that of the default one, and the programs in which it is faster and slower by more than a
@@ -29,14 +30,6 @@
 BEGIN {
     DEFAULT = "longest-victim/keep"
     TWENTIETH = 0.05
-}
-
-function field(key,    i)
-{
-    for (i = 1; i <= NF; i++)
-        if (index($i, key "=") == 1)
-            return substr($i, length(key) + 2)
-    return ""
 }
 
 # The first is slower than the second by more than a twentieth and the spread.

@@ -178,7 +178,7 @@ done
 table
 echo
 if [ "${#POLICIES[@]}" -gt 1 ]; then
-    awk -f bench/savina/choice.awk "$WORK/lines"
+    awk -f bench/svg.awk -f bench/savina/choice.awk "$WORK/lines"
     echo
 fi
 say_load after
