@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A monotonic clock of the test's own for its whole process: it goes on when the test says so. For
- * one source file of a program. Any thread. */
+/* A monotonic clock of the test's own for its whole process: it goes on when the test says so. Each
+ * thread has had a processor all the time, but for what the test says that it lacked. For one
+ * source file of a program. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include "tests/run/patience.h"
 
 static _Atomic uint64_t pretended_ns; /* 0: the kernel's clock */
+static _Atomic uint64_t lacked_ns;    /* of that, without a processor */
 
 static inline uint64_t kernel_ns(void)
 {
@@ -24,8 +26,10 @@ static inline uint64_t kernel_ns(void)
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {
     uint64_t at_ns = pretended_ns;
-    if (clock != CLOCK_MONOTONIC || at_ns == 0)
+    if ((clock != CLOCK_MONOTONIC && clock != CLOCK_THREAD_CPUTIME_ID) || at_ns == 0)
         return (int)syscall(SYS_clock_gettime, clock, ret);
+    if (clock == CLOCK_THREAD_CPUTIME_ID)
+        at_ns -= lacked_ns;
     ret->tv_sec = (time_t)(at_ns / 1000000000);
     ret->tv_nsec = (long)(at_ns % 1000000000);
     return 0;

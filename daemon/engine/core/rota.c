@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/core/rota.h"
 
-#include <string.h>
-
+#include "daemon/common/clock.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/ticks.h"
 
@@ -11,7 +10,7 @@ static uint32_t rota_words(const struct worker *w)
     return (w->engine->n_sources + 63) / 64;
 }
 
-/* rota.RO3.  The next ready source of the class at *from or behind it, round; *from moves behind
+/* The next ready source of the class at *from or behind it, round; *from moves behind
  * it. */
 static int64_t rota_next_of(const struct worker *w, bool left, uint32_t *from)
 {
@@ -19,7 +18,8 @@ static int64_t rota_next_of(const struct worker *w, bool left, uint32_t *from)
     for (uint32_t i = 0; i <= n_words; i++) {
         uint32_t word = (*from / 64 + i) % n_words;
         uint64_t bits = load_relaxed(&w->called.ready[word]);
-        bits &= left ? w->rota.left[word] : ~w->rota.left[word];
+        uint64_t marked = load_relaxed(&w->rota.left[word]);
+        bits &= left ? marked : ~marked;
         if (i == 0)
             bits &= ~UINT64_C(0) << (*from % 64);
         if (bits) {
@@ -38,13 +38,43 @@ static int64_t rota_next_fresh(struct worker *w)
     return source;
 }
 
+/* How far before it the row is; 0: it has been there, or the place is in another worker's. */
+static uint32_t rota_ahead(const struct worker *w, uint32_t source)
+{
+    uint32_t ahead = load_relaxed(&w->engine->sources[source].place) - w->rota.row;
+    return ahead <= ROTA_USED_MOST ? ahead : 0;
+}
+
+/* rota.RO3 */
+static int64_t rota_next_least(struct worker *w)
+{
+    uint32_t from = w->rota.left_from, least = UINT32_MAX;
+    int64_t first = -1, next = -1;
+    for (int looks = 0; looks < ROTA_LOOKS && least > 0; looks++) {
+        int64_t source = rota_next_of(w, true, &from);
+        if (source < 0 || source == first)
+            break;
+        if (first < 0)
+            first = source;
+        uint32_t ahead = rota_ahead(w, (uint32_t)source);
+        if (ahead >= least)
+            continue;
+        least = ahead;
+        next = source;
+        w->rota.left_from = from;
+    }
+    w->rota.row += next < 0 ? 0 : least;
+    return next;
+}
+
 static int64_t rota_next_left(struct worker *w)
 {
-    int64_t source = rota_next_of(w, true, &w->rota.left_from);
+    int64_t source = rota_next_least(w);
     w->rota.fresh_runs = 0;
     w->rota.left_ended = load_relaxed(&w->pace.looked);
     if (source >= 0) {
-        w->rota.left[source / 64] &= ~(UINT64_C(1) << (source % 64));
+        _Atomic uint64_t *word = &w->rota.left[source / 64];
+        store_relaxed(word, load_relaxed(word) & ~(UINT64_C(1) << (source % 64)));
         w->rota.ran_left = true;
     }
     return source;
@@ -80,7 +110,7 @@ bool rota_is_short(const struct worker *w)
     if (w->rota.ran_left || w->batch.queue == NO_QUEUE)
         return false;
     for (uint32_t word = 0; word < rota_words(w); word++) {
-        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~w->rota.left[word];
+        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~load_relaxed(&w->rota.left[word]);
         if (word == w->batch.queue / 64)
             bits &= ~(UINT64_C(1) << (w->batch.queue % 64));
         if (bits)
@@ -91,5 +121,29 @@ bool rota_is_short(const struct worker *w)
 
 void rota_forget(struct worker *w)
 {
-    memset(w->rota.left, 0, rota_words(w) * sizeof(*w->rota.left));
+    for (uint32_t word = 0; word < rota_words(w); word++)
+        store_relaxed(&w->rota.left[word], 0);
+    w->rota.cpu_at = 0;
+}
+
+void rota_look_at_processor(struct worker *w, uint64_t now)
+{
+    w->rota.cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    w->rota.cpu_at = now;
+}
+
+/* rota.RO5 */
+static uint64_t rota_lacked_ns(struct worker *w)
+{
+    uint64_t at = w->rota.cpu_at, had = w->rota.cpu_ns, now = ticks_now();
+    rota_look_at_processor(w, now);
+    uint64_t passed = ticks_to_ns(now - at), used = w->rota.cpu_ns - had;
+    return at && passed > used ? passed - used : 0;
+}
+
+uint32_t rota_used_by_long(struct worker *w)
+{
+    uint64_t ran = ticks_to_ns(load_relaxed(&w->pace.looked) - w->rota.began),
+             lacked = rota_lacked_ns(w), used = ran > lacked ? (ran - lacked) / ROTA_USED_NS : 0;
+    return used < ROTA_USED_MOST ? (uint32_t)used : ROTA_USED_MOST;
 }
