@@ -20,6 +20,7 @@ static const struct {
     COUNTER(visits),
     COUNTER(follow_moves),
     COUNTER(sources_lent),
+    COUNTER(steals_silent),
     COUNTER(missed_gulps),
     COUNTER(tail_appends),
     COUNTER(batches_parked),

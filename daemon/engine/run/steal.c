@@ -116,7 +116,7 @@ static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
     return true;
 }
 
-static void steal_count_steal(struct worker *thief, uint32_t v)
+void steal_count(struct worker *thief, uint32_t v)
 {
     stat_add(thief, STAT_steals, 1);
     stat_add(thief,
@@ -177,7 +177,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
         return -1;
     steal_count_attempt(thief, v);
     if (taken >= 0) {
-        steal_count_steal(thief, v);
+        steal_count(thief, v);
         PROBE(steal, thief->id, v, taken);
         return taken;
     }
@@ -195,7 +195,7 @@ static int64_t steal_port(struct worker *thief)
     int64_t taken = port_steal(thief, again ? STEAL_PORTS : ODEON_PORTS_MAX, &victim);
     if (taken >= 0) {
         steal_count_attempt(thief, victim);
-        steal_count_steal(thief, victim);
+        steal_count(thief, victim);
         PROBE(steal, thief->id, victim, taken);
     }
     return taken;

@@ -24,6 +24,7 @@
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/park.h"
 #include "daemon/engine/run/polled.h"
+#include "daemon/engine/run/silent.h"
 #include "daemon/engine/run/sources.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/signal/doorbells.h"
@@ -230,8 +231,10 @@ static int64_t worker_try_steal(struct worker *w)
  * something was run. */
 static bool worker_work_once(struct worker *w, int64_t port)
 {
-    int64_t source = port >= 0 && worker_take(w, (uint32_t)port) ? port : polled_take(w);
-    bool stolen = false;
+    int64_t source = silent_take(w);
+    bool stolen = source >= 0;
+    if (source < 0)
+        source = port >= 0 && worker_take(w, (uint32_t)port) ? port : polled_take(w);
     if (source < 0)
         source = worker_take_ready(w);
     if (source < 0) {

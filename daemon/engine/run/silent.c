@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/run/silent.h"
+
+#include "daemon/engine/core/masks.h"
+#include "daemon/engine/core/rota.h"
+#include "daemon/engine/ports/port_steal.h"
+#include "daemon/engine/run/pace.h"
+#include "daemon/engine/run/steal.h"
+#include "daemon/engine/signal/wake.h"
+
+enum { SILENT_ASKS = 4 }; /* neighbours, for one who is busy and not told of another */
+
+static bool silent_may_help(const struct engine *e)
+{
+    uint32_t policy = load_relaxed(&e->steal.policy);
+    return engine_workers(e) > 1 && policy != STEAL_NONE && policy != STEAL_SHARE;
+}
+
+static bool silent_is(const struct worker *w)
+{
+    return load_relaxed(&w->shown.busy) && pace_silent_ns(w) >= STALL_LOOK_NS;
+}
+
+static void silent_tell(struct engine *e, uint32_t silent)
+{
+    uint32_t workers = engine_workers(e);
+    for (uint32_t i = 1; i <= SILENT_ASKS && i < workers; i++) {
+        struct worker *w = e->workers[(silent + i) % workers];
+        if (!load_relaxed(&w->shown.busy) || load_relaxed(&w->called.silent))
+            continue;
+        store_relaxed(&w->called.silent, silent + 1);
+        return;
+    }
+}
+
+void silent_look(struct engine *e)
+{
+    if (!silent_may_help(e))
+        return;
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        if (silent_is(e->workers[id]))
+            silent_tell(e, id);
+}
+
+/* A fresh mailbox of the victim's that has its ready bit; -1: none. */
+static int64_t silent_take_ready(struct worker *w, const struct worker *victim)
+{
+    struct engine *e = w->engine;
+    uint64_t summary = load_relaxed(&victim->called.summary);
+    for (uint32_t word = 0; word * 64 < e->n_sources; word++) {
+        if (!mask_summary_has(summary, word))
+            continue;
+        uint64_t bits =
+            mask_stealable(e, victim->id, word) & ~load_relaxed(&victim->rota.left[word]);
+        for (; bits; bits &= bits - 1) {
+            uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (!mask_source_is_idle_at(e, source, victim->id))
+                continue;
+            store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER] */
+            if (owner_take(&e->sources[source], victim->id, w->id)) {
+                (void)ready_clear(victim->called.ready, source); /* steal.T1 */
+                return source;
+            }
+            store_relaxed(&w->shown.busy, 0);
+        }
+    }
+    return -1;
+}
+
+int64_t silent_take_told(struct worker *w)
+{
+    struct engine *e = w->engine;
+    uint32_t v = load_relaxed(&w->called.silent) - 1;
+    if (w->loop.helped) { /* silent.SI2 */
+        w->loop.helped = false;
+        return -1;
+    }
+    int64_t source = -1;
+    if (silent_may_help(e) && !worker_rests(w) && v != w->id && v < engine_workers(e) &&
+        silent_is(e->workers[v])) {
+        source = silent_take_ready(w, e->workers[v]);
+        if (source < 0)
+            source = port_steal_fresh(w, v);
+    }
+    if (source < 0) {
+        store_relaxed(&w->called.silent, 0); /* silent.SI1 */
+        return -1;
+    }
+    w->loop.helped = true;
+    steal_count(w, v);
+    stat_add(w, STAT_steals_silent, 1);
+    return source;
+}
