@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 static _Atomic uint64_t pretended_ns; /* 0: the kernel's clock */
 static _Atomic uint64_t lacked_ns;    /* of that, without a processor */
+static _Atomic uint64_t slept;        /* times */
 
 static inline uint64_t kernel_ns(void)
 {
@@ -33,6 +35,14 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
     ret->tv_sec = (time_t)(at_ns / 1000000000);
     ret->tv_nsec = (long)(at_ns % 1000000000);
     return 0;
+}
+
+int getrusage(__rusage_who_t who, struct rusage *ret)
+{
+    int r = (int)syscall(SYS_getrusage, who, ret);
+    if (who == RUSAGE_THREAD && pretended_ns)
+        ret->ru_nvcsw = (long)slept;
+    return r;
 }
 
 /* Waits, by the kernel's clock, until the count has come so far, or for as long as anything may

@@ -30,12 +30,14 @@ enum {
     LIGHTS = 2 * LOADS,
 };
 
-/* What a message does: the time that it takes, and how much of that without a processor. */
+/* What a message does: the time that it takes, how much of that without a processor, and whether it
+ * sleeps. */
 struct load {
-    uint64_t ns, lacked_ns;
+    uint64_t ns, lacked_ns, sleeps;
 };
-static const struct load plain = { LOAD_NS, 0 }, lacking = { LOAD_NS, LOAD_NS },
-                         lengthy = { LONG_NS, 0 }, light = { LIGHT_NS, 0 };
+static const struct load plain = { LOAD_NS, 0, 0 }, lacking = { LOAD_NS, LOAD_NS, 0 },
+                         sleeping = { LOAD_NS, LOAD_NS, 1 }, lengthy = { LONG_NS, 0, 0 },
+                         light = { LIGHT_NS, 0, 0 };
 
 static uint16_t message_load, message_gate;
 static actor_ref refs[QUEUES];
@@ -48,6 +50,7 @@ static int on_load(void *self, const void *message, struct engine_context *ctx)
     for (uint32_t i = 0; i < FLOODED; i++)
         if (refs[i] == ctx->self)
             atomic_store(&order[atomic_fetch_add(&n_order, 1)], i);
+    atomic_fetch_add(&slept, load->sleeps);
     atomic_fetch_add(&lacked_ns, load->lacked_ns);
     atomic_fetch_add(&pretended_ns, load->ns);
     return ALLOCATION_NODELETE;
@@ -194,6 +197,20 @@ static void test_who_lacks_a_processor_stays_fresh(void **state)
     end(&f);
 }
 
+/* The same, but it sleeps: it is one of five. */
+static void test_who_sleeps_goes_round(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 0);
+    for (uint32_t i = 1; i < 5; i++)
+        send(&f, i, LOADS, plain);
+    send(&f, 0, LOADS, sleeping);
+    let_run(5 * LOADS);
+    assert_int_equal(most_between(0), 4);
+    end(&f);
+}
+
 /* The same, but all compute: it is one of five. */
 static void test_who_computes_goes_round(void **state)
 {
@@ -233,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_first_turns_are_short),
         cmocka_unit_test(test_others_are_whole),
         cmocka_unit_test(test_who_lacks_a_processor_stays_fresh),
+        cmocka_unit_test(test_who_sleeps_goes_round),
         cmocka_unit_test(test_who_computes_goes_round),
         cmocka_unit_test(test_who_used_least_is_next),
     };

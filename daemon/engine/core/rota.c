@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/core/rota.h"
 
-#include "daemon/common/clock.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/ticks.h"
 
@@ -80,13 +79,19 @@ static int64_t rota_next_left(struct worker *w)
     return source;
 }
 
-/* rota.RO2.  The clock is that of the last run: its look is a moment ago. */
+/* The run of one that was left has ended. The clock is that of the run: a look a moment ago. */
+static void rota_settle(struct worker *w)
+{
+    if (!w->rota.ran_left)
+        return;
+    w->rota.ran_left = false;
+    w->rota.left_ended = load_relaxed(&w->pace.looked);
+}
+
+/* rota.RO2 */
 static bool rota_is_turn_of_left(struct worker *w)
 {
-    if (w->rota.ran_left) {
-        w->rota.ran_left = false;
-        w->rota.left_ended = load_relaxed(&w->pace.looked);
-    }
+    rota_settle(w);
     return w->rota.fresh_runs >= ROTA_FRESH_MOST ||
            (int64_t)(load_relaxed(&w->pace.looked) - w->rota.left_ended) >=
                (int64_t)ticks_of_ns(PACE_SLICE_NS);
@@ -128,22 +133,33 @@ void rota_forget(struct worker *w)
 
 void rota_look_at_processor(struct worker *w, uint64_t now)
 {
-    w->rota.cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    w->rota.cpu = processor_used();
     w->rota.cpu_at = now;
 }
 
 /* rota.RO5 */
 static uint64_t rota_lacked_ns(struct worker *w)
 {
-    uint64_t at = w->rota.cpu_at, had = w->rota.cpu_ns, now = ticks_now();
+    uint64_t at = w->rota.cpu_at, now = ticks_now();
+    struct processor_use had = w->rota.cpu;
     rota_look_at_processor(w, now);
-    uint64_t passed = ticks_to_ns(now - at), used = w->rota.cpu_ns - had;
-    return at && passed > used ? passed - used : 0;
+    if (at == 0 || w->rota.cpu.sleeps != had.sleeps)
+        return 0;
+    uint64_t passed = ticks_to_ns(now - at), used = w->rota.cpu.ns - had.ns;
+    return passed > used ? passed - used : 0;
 }
 
 uint32_t rota_used_by_long(struct worker *w)
 {
+    if (!w->is_thread)
+        return 0; /* a detached actor's has nobody beside it */
     uint64_t ran = ticks_to_ns(load_relaxed(&w->pace.looked) - w->rota.began),
              lacked = rota_lacked_ns(w), used = ran > lacked ? (ran - lacked) / ROTA_USED_NS : 0;
     return used < ROTA_USED_MOST ? (uint32_t)used : ROTA_USED_MOST;
+}
+
+void rota_ran_for_another(struct worker *w)
+{
+    rota_settle(w);
+    w->rota.fresh_runs++;
 }

@@ -20,16 +20,18 @@
  *     fresh: where many get a lot to do in one moment, each has been run soon, and is told from
  *     those who want little.  The turn of one that was left is a whole one.
  * rota.RO5  Whoever lacked a processor has not used up a turn: a run counts as what it lasted less
- *     all that its thread lacked since the last look at that. Where others want the processors,
- *     too, everybody's runs last long, and a call would else wait with those who compute. The
+ *     all that its thread lacked since the last look at that, unless it has slept: who waits in a
+ *     handler keeps the worker as one does who computes. Where others want the processors, too,
+ *     everybody's runs last long, and a call would else wait with those who compute. The
  *     kernel is asked behind a run that has lasted for a turn; from then on, until there is nothing
  *     to do, before a run as well, when it was last asked ROTA_LOOK_NS ago, or nobody has looked at
  *     the clock for ROTA_GAP_NS, since then the thread may have lacked one. Without a look before
  *     it a run counts as long as it lasted.
  *
  * The marks are hints and the worker's own: a stale one, of a source that somebody else has run
- * meanwhile, costs that source one place in the row. Whether it is run is decided by its ready bit
- * and its owner word. A place in another worker's row says nothing here, and is none.
+ * meanwhile, costs that source one place in the row, or a helper (silent.h). Whether it is run is
+ * decided by its ready bit and its owner word. A place in another worker's row says nothing here,
+ * and is none unless it happens to be near.
  *
  * Threads: the worker alone; rota_is_left() any.
  */
@@ -52,6 +54,9 @@ enum {
 int64_t rota_next(struct worker *w);
 /* Nothing is ready: nothing is left, either. */
 void rota_forget(struct worker *w);
+
+/* A fresh source of another worker's is run next (silent.h). */
+void rota_ran_for_another(struct worker *w);
 
 /* Is the mailbox that is run now to have a short turn? For a run that has lasted for one: it looks
  * through the mask. */
@@ -76,7 +81,8 @@ static inline void rota_begin(struct worker *w, uint64_t now)
  * ROTA_USED_NS; 0: no turn. Once for each run. */
 static inline uint32_t rota_used(struct worker *w)
 {
-    bool is_long = load_relaxed(&w->pace.looked) - w->rota.began >= ticks_of_ns(ROTA_TURN_NS);
+    int64_t ran = (int64_t)(load_relaxed(&w->pace.looked) - w->rota.began);
+    bool is_long = ran >= (int64_t)ticks_of_ns(ROTA_TURN_NS);
     return unlikely(is_long) ? rota_used_by_long(w) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/engine/base/atomic.h"
+#include "daemon/engine/base/processor.h"
 
 struct rota {
     uint32_t fresh_from, left_from; /* where each class goes on */
@@ -17,7 +18,8 @@ struct rota {
     uint64_t began;                 /* the run that goes on, in ticks */
     /* what the thread had used of processors at the last look at that, and when it was, in ticks;
      * 0: there was none since there was nothing to do */
-    uint64_t cpu_ns, cpu_at;
+    uint64_t cpu_at;
+    struct processor_use cpu;
     /* by source, a bit: a run of this worker's left it with work; others read it */
     _Atomic uint64_t *left;
 };

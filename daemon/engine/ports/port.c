@@ -327,8 +327,9 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     enum port_broken why = PORT_OK;
     uint64_t n, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
     bool clocked = tail - head > DIRECT_BYTES;
-    if (clocked)
-        rota_begin(w, ticks_now());
+    uint64_t now = ticks_now();
+    rota_begin(w, now);
+    store_relaxed(&w->pace.looked, now); /* or it would be silent */
     w->batch.cursor = head;
     w->batch.tail = tail;
     w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
@@ -382,6 +383,7 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
         timers_leave(w, durable->ref))
         timers_watched_leave(w, durable->ref);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+    rota_note(w, engine_source_of_port(e, id), false, 0);
     /* before the control thread may give the port away again */
     store_release(e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     if (why != PORT_OK)

@@ -8,7 +8,7 @@
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/signal/wake.h"
 
-enum { SILENT_ASKS = 4 }; /* neighbours, for one who is busy and not told of another */
+enum { SILENT_ASKS = 8 }; /* neighbours, for one who goes on and is not told of another */
 
 static bool silent_may_help(const struct engine *e)
 {
@@ -21,37 +21,54 @@ static bool silent_is(const struct worker *w)
     return load_relaxed(&w->shown.busy) && pace_silent_ns(w) >= STALL_LOOK_NS;
 }
 
+/* Whoever goes on himself comes before one who is silent, too, and may come back first. */
 static void silent_tell(struct engine *e, uint32_t silent)
 {
     uint32_t workers = engine_workers(e);
+    struct worker *told = NULL;
     for (uint32_t i = 1; i <= SILENT_ASKS && i < workers; i++) {
         struct worker *w = e->workers[(silent + i) % workers];
-        if (!load_relaxed(&w->shown.busy) || load_relaxed(&w->called.silent))
+        uint32_t word = load_relaxed(&w->called.silent);
+        bool goes_on = load_relaxed(&w->shown.busy) && !worker_rests(w) && !silent_is(w);
+        if (word == silent + 1 && goes_on)
+            return;
+        if (word != 0)
             continue;
-        store_relaxed(&w->called.silent, silent + 1);
-        return;
+        if (goes_on) {
+            store_relaxed(&w->called.silent, silent + 1);
+            return;
+        }
+        if (!told && silent_is(w))
+            told = w;
     }
+    if (told)
+        store_relaxed(&told->called.silent, silent + 1);
 }
 
 void silent_look(struct engine *e)
 {
     if (!silent_may_help(e))
         return;
-    for (uint32_t id = 0; id < engine_workers(e); id++)
-        if (silent_is(e->workers[id]))
-            silent_tell(e, id);
+    uint32_t workers = engine_workers(e), first = e->watch.silent_first++;
+    for (uint32_t i = 0; i < workers; i++)
+        if (silent_is(e->workers[(first + i) % workers]))
+            silent_tell(e, (first + i) % workers);
 }
 
-/* A fresh mailbox of the victim's that has its ready bit; -1: none. */
+/* A fresh source of the victim's that has its ready bit, from the helper's place on, round; -1:
+ * none. */
 static int64_t silent_take_ready(struct worker *w, const struct worker *victim)
 {
     struct engine *e = w->engine;
     uint64_t summary = load_relaxed(&victim->called.summary);
-    for (uint32_t word = 0; word * 64 < e->n_sources; word++) {
+    uint32_t n_words = (e->n_sources + 63) / 64, from = w->loop.silent_next;
+    for (uint32_t i = 0; i <= n_words; i++) {
+        uint32_t word = (from / 64 + i) % n_words;
         if (!mask_summary_has(summary, word))
             continue;
         uint64_t bits =
             mask_stealable(e, victim->id, word) & ~load_relaxed(&victim->rota.left[word]);
+        bits &= i == 0 ? ~UINT64_C(0) << (from % 64) : ~UINT64_C(0);
         for (; bits; bits &= bits - 1) {
             uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (!mask_source_is_idle_at(e, source, victim->id))
@@ -59,6 +76,7 @@ static int64_t silent_take_ready(struct worker *w, const struct worker *victim)
             store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER] */
             if (owner_take(&e->sources[source], victim->id, w->id)) {
                 (void)ready_clear(victim->called.ready, source); /* steal.T1 */
+                w->loop.silent_next = (source + 1) % (n_words * 64);
                 return source;
             }
             store_relaxed(&w->shown.busy, 0);
@@ -87,7 +105,8 @@ int64_t silent_take_told(struct worker *w)
         return -1;
     }
     w->loop.helped = true;
-    steal_count(w, v);
+    rota_ran_for_another(w);
+    steal_succeeded(w, v, source);
     stat_add(w, STAT_steals_silent, 1);
     return source;
 }

@@ -9,8 +9,9 @@
  *     itself before each take, takes as any thief does (steal.T1, steal.T2), and is told no more
  *     when that one is heard, or has nothing.
  * silent.SI2  Behind each source that it runs for the other comes a look at its own.
- * silent.SI3  It takes what is fresh. What was left has used up turns: whoever floods gets no
- *     second worker by it.
+ * silent.SI3  It takes what is fresh, in turn. What was left has used up turns: whoever floods gets
+ *     no second worker by it. In mode `visit` what it has run goes home, where nobody has seen it
+ *     use a turn: there a flood has its turn with the others.
  *
  * Under `none` each keeps what it has, and under `share` all take from one list anyhow: nobody is
  * told. A worker that rests (pack.h) helps nobody.

@@ -116,7 +116,7 @@ static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
     return true;
 }
 
-void steal_count(struct worker *thief, uint32_t v)
+static void steal_count_steal(struct worker *thief, uint32_t v)
 {
     stat_add(thief, STAT_steals, 1);
     stat_add(thief,
@@ -133,6 +133,13 @@ static void steal_count_attempt(struct worker *thief, uint32_t v)
              (enum stat_index)(STAT_steal_attempts_core +
                                near_distance(thief->engine, thief->id, v) - DISTANCE_CORE),
              1);
+}
+
+void steal_succeeded(struct worker *thief, uint32_t victim, int64_t source)
+{
+    steal_count_attempt(thief, victim);
+    steal_count_steal(thief, victim);
+    PROBE(steal, thief->id, victim, source);
 }
 
 /* A ready source of the victim's that nobody runs, and what comes along with it; -1: none. */
@@ -177,7 +184,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
         return -1;
     steal_count_attempt(thief, v);
     if (taken >= 0) {
-        steal_count(thief, v);
+        steal_count_steal(thief, v);
         PROBE(steal, thief->id, v, taken);
         return taken;
     }
@@ -193,11 +200,8 @@ static int64_t steal_port(struct worker *thief)
     bool again = e->config.spin_ns > 0 && thief->loop.sleeps == 0;
     uint32_t victim;
     int64_t taken = port_steal(thief, again ? STEAL_PORTS : ODEON_PORTS_MAX, &victim);
-    if (taken >= 0) {
-        steal_count_attempt(thief, victim);
-        steal_count(thief, victim);
-        PROBE(steal, thief->id, victim, taken);
-    }
+    if (taken >= 0)
+        steal_succeeded(thief, victim, taken);
     return taken;
 }
 
