@@ -6,16 +6,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/engine/base/processor.h"
 #include "tests/run/patience.h"
 
 static _Atomic uint64_t pretended_ns; /* 0: the kernel's clock */
-static _Atomic uint64_t lacked_ns;    /* of that, without a processor */
-static _Atomic uint64_t slept;        /* times */
+/* of that, what each thread has lacked a processor, and what it has slept */
+static _Atomic uint64_t lacked_ns, slept_ns;
 
 static inline uint64_t kernel_ns(void)
 {
@@ -31,18 +31,16 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
     if ((clock != CLOCK_MONOTONIC && clock != CLOCK_THREAD_CPUTIME_ID) || at_ns == 0)
         return (int)syscall(SYS_clock_gettime, clock, ret);
     if (clock == CLOCK_THREAD_CPUTIME_ID)
-        at_ns -= lacked_ns;
+        at_ns -= lacked_ns + slept_ns;
     ret->tv_sec = (time_t)(at_ns / 1000000000);
     ret->tv_nsec = (long)(at_ns % 1000000000);
     return 0;
 }
 
-int getrusage(__rusage_who_t who, struct rusage *ret)
+/* In place of the engine's (processor.h). */
+uint64_t processor_lacked_ns(void)
 {
-    int r = (int)syscall(SYS_getrusage, who, ret);
-    if (who == RUSAGE_THREAD && pretended_ns)
-        ret->ru_nvcsw = (long)slept;
-    return r;
+    return lacked_ns;
 }
 
 /* Waits, by the kernel's clock, until the count has come so far, or for as long as anything may

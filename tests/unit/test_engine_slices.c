@@ -30,13 +30,13 @@ enum {
     LIGHTS = 2 * LOADS,
 };
 
-/* What a message does: the time that it takes, how much of that without a processor, and whether it
- * sleeps. */
+/* What a message does: the time that it takes, how much of that without a processor, and how much
+ * asleep. */
 struct load {
-    uint64_t ns, lacked_ns, sleeps;
+    uint64_t ns, lacked_ns, slept_ns;
 };
 static const struct load plain = { LOAD_NS, 0, 0 }, lacking = { LOAD_NS, LOAD_NS, 0 },
-                         sleeping = { LOAD_NS, LOAD_NS, 1 }, lengthy = { LONG_NS, 0, 0 },
+                         sleeping = { LOAD_NS, 0, LOAD_NS }, lengthy = { LONG_NS, 0, 0 },
                          light = { LIGHT_NS, 0, 0 };
 
 static uint16_t message_load, message_gate;
@@ -50,7 +50,7 @@ static int on_load(void *self, const void *message, struct engine_context *ctx)
     for (uint32_t i = 0; i < FLOODED; i++)
         if (refs[i] == ctx->self)
             atomic_store(&order[atomic_fetch_add(&n_order, 1)], i);
-    atomic_fetch_add(&slept, load->sleeps);
+    atomic_fetch_add(&slept_ns, load->slept_ns);
     atomic_fetch_add(&lacked_ns, load->lacked_ns);
     atomic_fetch_add(&pretended_ns, load->ns);
     return ALLOCATION_NODELETE;
@@ -73,7 +73,7 @@ static void begin(struct engine_fixture *f, uint32_t throughput)
     engine_fixture_open(f, config);
     ticks_rate = 0;
     pretended_ns = kernel_ns();
-    lacked_ns = n_order = gate_open = gate_entered = 0;
+    lacked_ns = slept_ns = n_order = gate_open = gate_entered = 0;
     message_load = engine_fixture_message(f, "load", sizeof(struct load), false);
     message_gate = engine_fixture_message(f, "gate", 0, false);
     struct engine_behaviour behaviours[] = { { message_load, sizeof(struct load), 0, on_load },

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/core/rota.h"
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/processor.h"
 #include "daemon/engine/base/ticks.h"
 
 static uint32_t rota_words(const struct worker *w)
@@ -131,22 +133,22 @@ void rota_forget(struct worker *w)
     w->rota.cpu_at = 0;
 }
 
-void rota_look_at_processor(struct worker *w, uint64_t now)
+/* rota.RO5.  What the thread has not used of the time, it has lacked or slept: only then is asked
+ * which. */
+uint64_t rota_look_at_processor(struct worker *w, uint64_t now)
 {
-    w->rota.cpu = processor_used();
+    uint64_t at = w->rota.cpu_at, used = w->rota.cpu_ns, lacked = w->rota.lacked_ns;
     w->rota.cpu_at = now;
-}
-
-/* rota.RO5 */
-static uint64_t rota_lacked_ns(struct worker *w)
-{
-    uint64_t at = w->rota.cpu_at, now = ticks_now();
-    struct processor_use had = w->rota.cpu;
-    rota_look_at_processor(w, now);
-    if (at == 0 || w->rota.cpu.sleeps != had.sleeps)
+    w->rota.cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t passed = ticks_to_ns(now - at);
+    used = w->rota.cpu_ns - used;
+    if (at && passed < used + ROTA_USED_NS / 4)
         return 0;
-    uint64_t passed = ticks_to_ns(now - at), used = w->rota.cpu.ns - had.ns;
-    return passed > used ? passed - used : 0;
+    w->rota.lacked_ns = processor_lacked_ns();
+    if (at == 0)
+        return 0;
+    lacked = w->rota.lacked_ns - lacked;
+    return lacked < passed - used ? lacked : passed - used;
 }
 
 uint32_t rota_used_by_long(struct worker *w)
@@ -154,7 +156,8 @@ uint32_t rota_used_by_long(struct worker *w)
     if (!w->is_thread)
         return 0; /* a detached actor's has nobody beside it */
     uint64_t ran = ticks_to_ns(load_relaxed(&w->pace.looked) - w->rota.began),
-             lacked = rota_lacked_ns(w), used = ran > lacked ? (ran - lacked) / ROTA_USED_NS : 0;
+             lacked = rota_look_at_processor(w, ticks_now()),
+             used = ran > lacked ? (ran - lacked) / ROTA_USED_NS : 0;
     return used < ROTA_USED_MOST ? (uint32_t)used : ROTA_USED_MOST;
 }
 

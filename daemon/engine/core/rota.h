@@ -20,13 +20,13 @@
  *     fresh: where many get a lot to do in one moment, each has been run soon, and is told from
  *     those who want little.  The turn of one that was left is a whole one.
  * rota.RO5  Whoever lacked a processor has not used up a turn: a run counts as what it lasted less
- *     all that its thread lacked since the last look at that, unless it has slept: who waits in a
- *     handler keeps the worker as one does who computes. Where others want the processors, too,
- *     everybody's runs last long, and a call would else wait with those who compute. The
- *     kernel is asked behind a run that has lasted for a turn; from then on, until there is nothing
- *     to do, before a run as well, when it was last asked ROTA_LOOK_NS ago, or nobody has looked at
- *     the clock for ROTA_GAP_NS, since then the thread may have lacked one. Without a look before
- *     it a run counts as long as it lasted.
+ *     all that its thread lacked since the last look at that. Where others want the processors,
+ *     too, everybody's runs last long, and a call would else wait with those who compute. A handler
+ *     that sleeps lacks none: it keeps the worker as one does that computes. The kernel is asked
+ *     behind a run that has lasted for a turn; from then on, until there is nothing to do, before a
+ *     run as well, when it was last asked ROTA_LOOK_NS ago, or nobody has looked at the clock for
+ *     ROTA_GAP_NS, since then the thread may have lacked one. Without a look before it a run counts
+ *     as long as it lasted.
  *
  * The marks are hints and the worker's own: a stale one, of a source that somebody else has run
  * meanwhile, costs that source one place in the row, or a helper (silent.h). Whether it is run is
@@ -62,8 +62,8 @@ void rota_ran_for_another(struct worker *w);
  * through the mask. */
 bool rota_is_short(const struct worker *w);
 
-/* What the thread has used of processors, as a system call tells. */
-void rota_look_at_processor(struct worker *w, uint64_t now);
+/* For how long the thread has lacked a processor since the last look, in ns. */
+uint64_t rota_look_at_processor(struct worker *w, uint64_t now);
 /* The same as rota_used(), of a run that has lasted for a turn. */
 uint32_t rota_used_by_long(struct worker *w);
 
@@ -74,7 +74,7 @@ static inline void rota_begin(struct worker *w, uint64_t now)
     if (unlikely(w->rota.cpu_at) &&
         (now - w->rota.cpu_at >= ticks_of_ns(ROTA_LOOK_NS) ||
          now - load_relaxed(&w->pace.looked) >= ticks_of_ns(ROTA_GAP_NS)))
-        rota_look_at_processor(w, now);
+        (void)rota_look_at_processor(w, now);
 }
 
 /* rota.RO5.  What the run that has ended at the last look at the clock has used of a processor, in

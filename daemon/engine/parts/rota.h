@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "daemon/engine/base/atomic.h"
-#include "daemon/engine/base/processor.h"
 
 struct rota {
     uint32_t fresh_from, left_from; /* where each class goes on */
@@ -16,10 +15,10 @@ struct rota {
     bool ran_left;                  /* the last one was of those */
     uint64_t left_ended;            /* about when that was, in ticks (ticks.h) */
     uint64_t began;                 /* the run that goes on, in ticks */
-    /* what the thread had used of processors at the last look at that, and when it was, in ticks;
-     * 0: there was none since there was nothing to do */
-    uint64_t cpu_at;
-    struct processor_use cpu;
+    /* the last look at processors (rota.RO5): when it was, in ticks, 0: there was none since there
+     * was nothing to do; what the thread had used; for how long it had lacked one, when the kernel
+     * was last asked for that */
+    uint64_t cpu_at, cpu_ns, lacked_ns;
     /* by source, a bit: a run of this worker's left it with work; others read it */
     _Atomic uint64_t *left;
 };
