@@ -39,10 +39,23 @@ static void run_by_owner(uint32_t queue)
     sources_run(w, queue, false);
 }
 
-/* Two actors in queues of a worker that has been busy since it looked at its clock, an hour ago. */
-static void begin(void)
+static void goes_silent(struct worker *w)
 {
-    fixture_begin(&f, 2, 1 << 20);
+    store_relaxed(&w->shown.busy, 1);
+    store_relaxed(&w->pace.looked, ticks_now() - ticks_of_ns(UINT64_C(3600) << 30));
+}
+
+static void goes_on(struct worker *w)
+{
+    store_relaxed(&w->shown.busy, 1);
+    store_relaxed(&w->pace.looked, ticks_now() + ticks_of_ns(UINT64_C(3600) << 30));
+}
+
+/* Two actors in queues of a worker that has been busy since it looked at its clock, an hour ago;
+ * and others who are heard. */
+static void begin(uint32_t workers)
+{
+    fixture_begin(&f, workers, 1 << 20);
     sent = 0;
     silent = f.engine->workers[0];
     helper = f.engine->workers[1];
@@ -56,16 +69,15 @@ static void begin(void)
     assert_int_equal(own(queues[ACTORS - 1]), own_idle(silent->id));
     for (uint32_t queue = 0; queue < f.engine->segment.n_mailboxes; queue++)
         run_by_owner(queue);
-    store_relaxed(&silent->shown.busy, 1);
-    store_relaxed(&silent->pace.looked, ticks_now() - ticks_of_ns(UINT64_C(3600) << 30));
-    store_relaxed(&helper->shown.busy, 1);
-    store_relaxed(&helper->pace.looked, ticks_now() + ticks_of_ns(UINT64_C(3600) << 30));
+    for (uint32_t id = 0; id < workers; id++)
+        goes_on(f.engine->workers[id]);
+    goes_silent(silent);
 }
 
 static void end(void)
 {
-    store_relaxed(&silent->shown.busy, 0);
-    store_relaxed(&helper->shown.busy, 0);
+    for (uint32_t id = 0; id < f.config.n_workers; id++)
+        store_relaxed(&f.engine->workers[id]->shown.busy, 0);
     fixture_end(&f);
 }
 
@@ -79,7 +91,7 @@ static void run(int64_t source)
 static void test_one_of_its_own_in_between(void **state)
 {
     (void)state;
-    begin();
+    begin(2);
     send(0);
     send(1);
     assert_int_equal(silent_take(helper), -1); /* nobody has told it */
@@ -105,7 +117,7 @@ static void test_one_of_its_own_in_between(void **state)
 static void test_what_was_left_stays(void **state)
 {
     (void)state;
-    begin();
+    begin(2);
     send(0);
     send(1);
     rota_note(silent, queues[0], true, 1);
@@ -125,7 +137,7 @@ static void test_ports(void **state)
 {
     (void)state;
     struct client c;
-    begin();
+    begin(2);
     client_open(&f, &c, PORT, 1);
     uint32_t source = engine_source_of_port(f.engine, PORT);
     store_relaxed(f.engine->sources[source].own, own_idle(silent->id));
@@ -150,15 +162,15 @@ static void test_ports(void **state)
 static void test_who_does_not_help(void **state)
 {
     (void)state;
-    begin();
+    begin(2);
     send(0);
     silent_look(f.engine);
-    store_relaxed(&silent->pace.looked, ticks_now() + ticks_of_ns(UINT64_C(3600) << 30));
+    goes_on(silent);
     assert_int_equal(silent_take(helper), -1); /* it is heard again */
     assert_int_equal(load_relaxed(&helper->called.silent), 0);
     silent_look(f.engine);
     assert_int_equal(load_relaxed(&helper->called.silent), 0);
-    store_relaxed(&silent->pace.looked, ticks_now() - ticks_of_ns(UINT64_C(3600) << 30));
+    goes_silent(silent);
     store_relaxed(&helper->shown.busy, 0);
     silent_look(f.engine); /* it will look around by itself */
     assert_int_equal(load_relaxed(&helper->called.silent), 0);
@@ -177,6 +189,68 @@ static void test_who_does_not_help(void **state)
     end();
 }
 
+static uint32_t told(uint32_t id)
+{
+    return load_relaxed(&f.engine->workers[id]->called.silent);
+}
+
+/* Two of three are silent: the third is told of one of them, once, and of the other one nobody but
+ * the first, who may come back. When the third is told of nobody, it is of either in turn. */
+static void test_who_is_told(void **state)
+{
+    (void)state;
+    begin(3);
+    goes_silent(f.engine->workers[1]);
+    uint32_t times[3] = { 0 };
+    for (int look = 0; look < 64; look++) {
+        silent_look(f.engine);
+        uint32_t first = told(2) - 1, other = 1 - first;
+        assert_in_range(first, 0, 1);
+        assert_int_equal(told(first), other + 1);
+        assert_int_equal(told(other), 0);
+        silent_look(f.engine);
+        assert_int_equal(told(2), first + 1);
+        assert_int_equal(told(other), 0);
+        times[first]++;
+        for (uint32_t id = 0; id < 3; id++)
+            store_relaxed(&f.engine->workers[id]->called.silent, 0);
+    }
+    assert_in_range(times[0], 8, 56);
+    end();
+}
+
+/* Of what a silent worker has one comes behind the other, in mode `visit`, too, where each goes
+ * home. */
+static void test_each_in_turn(void **state)
+{
+    (void)state;
+    begin(2);
+    for (int round = 0; round < 4; round++) {
+        send(0);
+        send(0);
+        send(1);
+        send(1);
+        silent_look(f.engine);
+        int64_t first = silent_take(helper);
+        run(first);
+        (void)silent_take(helper);
+        send(first == queues[0] ? 0 : 1);
+        int64_t second = silent_take(helper);
+        assert_int_not_equal(second, first);
+        run(second);
+        (void)silent_take(helper);
+        int64_t third = silent_take(helper);
+        assert_int_equal(third, first);
+        run(third);
+        (void)silent_take(helper);
+        assert_int_equal(silent_take(helper), -1);
+        assert_int_equal(own(queues[0]), own_idle(silent->id));
+    }
+    assert_int_equal(atomic_load(&seen.n), 4 * 5);
+    atomic_store(&seen.wrong, 0); /* the numbers are those of two actors */
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +258,8 @@ int main(void)
         port_test(test_what_was_left_stays, under_defaults),
         port_test(test_ports, under_defaults),
         port_test(test_who_does_not_help, under_defaults),
+        port_test(test_who_is_told, under_defaults),
+        port_test(test_each_in_turn, under_visit),
     };
     return cmocka_run_group_tests_name("engine: silent workers", tests, NULL, NULL);
 }

@@ -425,9 +425,11 @@ static inline bool port_begin_run(struct worker *w, uint32_t id, struct port *po
     bool drains = deliver_backlog_waits(e, id);
     if (unlikely(load_relaxed(&port->stalled_on)))
         store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
-    if (drains)
+    if (drains) {
+        store_relaxed(&w->pace.looked, ticks_now()); /* it may take long, and is not silent */
         drain_backlog(w, id);
-    else if (unlikely(budget_is_pressed(e)))
+    }
+    if (!drains && unlikely(budget_is_pressed(e)))
         overflow_freed(w, reclaim_idle(w, segment_port_destination(&e->segment, id)));
     return drains;
 }

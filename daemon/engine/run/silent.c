@@ -25,31 +25,32 @@ static bool silent_is(const struct worker *w)
 static void silent_tell(struct engine *e, uint32_t silent)
 {
     uint32_t workers = engine_workers(e);
-    struct worker *told = NULL;
+    struct worker *goes_on = NULL, *silent_too = NULL;
     for (uint32_t i = 1; i <= SILENT_ASKS && i < workers; i++) {
         struct worker *w = e->workers[(silent + i) % workers];
-        uint32_t word = load_relaxed(&w->called.silent);
-        bool goes_on = load_relaxed(&w->shown.busy) && !worker_rests(w) && !silent_is(w);
-        if (word == silent + 1 && goes_on)
-            return;
-        if (word != 0)
+        uint32_t told = load_relaxed(&w->called.silent);
+        if ((told != 0 && told != silent + 1) || !load_relaxed(&w->shown.busy) || worker_rests(w))
             continue;
-        if (goes_on) {
-            store_relaxed(&w->called.silent, silent + 1);
-            return;
-        }
-        if (!told && silent_is(w))
-            told = w;
+        bool also = silent_is(w);
+        if (told && !also)
+            return; /* it has one */
+        if (!told && also && !silent_too)
+            silent_too = w;
+        if (!told && !also && !goes_on)
+            goes_on = w;
     }
-    if (told)
-        store_relaxed(&told->called.silent, silent + 1);
+    if (goes_on || silent_too)
+        store_relaxed(&(goes_on ? goes_on : silent_too)->called.silent, silent + 1);
 }
 
+/* Begins with another one each time: helpers may be fewer than those who are silent. */
 void silent_look(struct engine *e)
 {
     if (!silent_may_help(e))
         return;
-    uint32_t workers = engine_workers(e), first = e->watch.silent_first++;
+    uint32_t workers = engine_workers(e), first;
+    e->watch.silent_first = e->watch.silent_first * 1664525 + 1013904223;
+    first = (e->watch.silent_first >> 16) % workers;
     for (uint32_t i = 0; i < workers; i++)
         if (silent_is(e->workers[(first + i) % workers]))
             silent_tell(e, (first + i) % workers);
