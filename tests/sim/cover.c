@@ -20,7 +20,6 @@ static const struct {
     COUNTER(visits),
     COUNTER(follow_moves),
     COUNTER(sources_lent),
-    COUNTER(steals_silent),
     COUNTER(missed_gulps),
     COUNTER(tail_appends),
     COUNTER(batches_parked),

@@ -109,16 +109,6 @@ static void change_packing(void)
     pack_set(workload.engine, 1 + random_below(&workload.random, engine_workers(workload.engine)));
 }
 
-/* As the control thread does, of a worker that has just been without a processor. */
-static void tell_of_silent(void)
-{
-    uint32_t workers = engine_workers(workload.engine),
-             silent = random_below(&workload.random, workers);
-    struct worker *w = workload.engine->workers[random_below(&workload.random, workers)];
-    store_relaxed(&workload.engine->workers[silent]->pace.looked, sim.now - 2 * STALL_LOOK_NS);
-    store_relaxed(&w->called.silent, silent + 1);
-}
-
 /* Those whose port has just been opened. */
 static void clients_enter(void)
 {
@@ -173,8 +163,6 @@ static void wait_for_clients(void)
         sim_sleep_ns(1000 + random_below(&workload.random, 300000));
         clients_come_and_go();
         promises_look(workload.engine);
-        if (random_one_in(&workload.random, 2))
-            tell_of_silent();
         if (workload.changed < workload.n_changes) {
             workload.changed++;
             if (random_one_in(&workload.random, 4))

@@ -25,19 +25,7 @@ enum {
     SHORT = ROTA_TURN_NS / LOAD_NS + 1,
     /* short turns from one whole turn of what was left to the next */
     BETWEEN = PACE_SLICE_NS / (SHORT * LOAD_NS) + 1,
-    LONG_NS = 20 * 1000 * 1000,
-    LIGHT_NS = ROTA_TURN_NS + ROTA_USED_NS,
-    LIGHTS = 2 * LOADS,
 };
-
-/* What a message does: the time that it takes, how much of that without a processor, and how much
- * asleep. */
-struct load {
-    uint64_t ns, lacked_ns, slept_ns;
-};
-static const struct load plain = { LOAD_NS, 0, 0 }, lacking = { LOAD_NS, LOAD_NS, 0 },
-                         sleeping = { LOAD_NS, 0, LOAD_NS }, lengthy = { LONG_NS, 0, 0 },
-                         light = { LIGHT_NS, 0, 0 };
 
 static uint16_t message_load, message_gate;
 static actor_ref refs[QUEUES];
@@ -45,14 +33,11 @@ static _Atomic uint64_t order[QUEUES * LOADS], n_order, gate_open, gate_entered;
 
 static int on_load(void *self, const void *message, struct engine_context *ctx)
 {
-    const struct load *load = message;
-    (void)self;
+    (void)self, (void)message;
     for (uint32_t i = 0; i < FLOODED; i++)
         if (refs[i] == ctx->self)
             atomic_store(&order[atomic_fetch_add(&n_order, 1)], i);
-    atomic_fetch_add(&slept_ns, load->slept_ns);
-    atomic_fetch_add(&lacked_ns, load->lacked_ns);
-    atomic_fetch_add(&pretended_ns, load->ns);
+    atomic_fetch_add(&pretended_ns, LOAD_NS);
     return ALLOCATION_NODELETE;
 }
 
@@ -64,19 +49,16 @@ static int on_gate(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
-/* `throughput`: messages of a run, 0: as usual. */
-static void begin(struct engine_fixture *f, uint32_t throughput)
+static void begin(struct engine_fixture *f)
 {
     struct engine_config config = engine_fixture_config(1, QUEUES);
-    if (throughput)
-        config.throughput = throughput;
     engine_fixture_open(f, config);
     ticks_rate = 0;
     pretended_ns = kernel_ns();
-    lacked_ns = slept_ns = n_order = gate_open = gate_entered = 0;
-    message_load = engine_fixture_message(f, "load", sizeof(struct load), false);
+    n_order = gate_open = gate_entered = 0;
+    message_load = engine_fixture_message(f, "load", 0, false);
     message_gate = engine_fixture_message(f, "gate", 0, false);
-    struct engine_behaviour behaviours[] = { { message_load, sizeof(struct load), 0, on_load },
+    struct engine_behaviour behaviours[] = { { message_load, 0, 0, on_load },
                                              { message_gate, 0, 0, on_gate } };
     uint32_t type = engine_fixture_type(f, "player", 8, NULL, NULL, behaviours, 2);
     for (uint32_t i = 0; i < QUEUES; i++) {
@@ -92,26 +74,14 @@ static void begin(struct engine_fixture *f, uint32_t throughput)
     assert_true(is_at_least(&gate_entered, 1));
 }
 
-static void send(struct engine_fixture *f, uint32_t actor, uint32_t n, struct load load)
-{
-    while (n-- > 0)
-        assert_int_equal(
-            engine_actor_send(f->engine, refs[actor], message_load, &load, sizeof(load)), 0);
-}
-
-/* All that has been sent is run. */
-static void let_run(uint32_t n)
-{
-    atomic_store(&gate_open, 1);
-    assert_true(is_at_least(&n_order, n));
-}
-
 /* `n` messages for each of `actors`, before any of them is run; all have been. */
 static void flood(struct engine_fixture *f, uint32_t actors, uint32_t n)
 {
     for (uint32_t i = 0; i < actors; i++)
-        send(f, i, n, plain);
-    let_run(actors * n);
+        for (uint32_t load = 0; load < n; load++)
+            assert_int_equal(engine_actor_send(f->engine, refs[i], message_load, NULL, 0), 0);
+    atomic_store(&gate_open, 1);
+    assert_true(is_at_least(&n_order, actors * n));
 }
 
 static void end(struct engine_fixture *f)
@@ -136,7 +106,7 @@ static void test_first_turns_are_short(void **state)
 {
     (void)state;
     struct engine_fixture f;
-    begin(&f, 0);
+    begin(&f);
     flood(&f, FLOODED, LOADS);
     uint32_t seen = 0, n_seen = 0, at = 0, n_again = 0;
     while (n_seen < FLOODED - 1) { /* the last one has no fresh ones beside it */
@@ -156,7 +126,7 @@ static void test_others_are_whole(void **state)
 {
     (void)state;
     struct engine_fixture f;
-    begin(&f, 0);
+    begin(&f);
     flood(&f, 2, LOADS);
     assert_int_equal(turn_at(0), SHORT);
     for (uint32_t at = SHORT; at < 2 * LOADS - 2 * WHOLE;) {
@@ -166,93 +136,11 @@ static void test_others_are_whole(void **state)
     end(&f);
 }
 
-/* Turns of others between two of the actor's, at most, from its third one on: by then all have had
- * a first turn. */
-static uint32_t most_between(uint32_t actor)
-{
-    uint32_t n = atomic_load(&n_order), most = 0, between = 0, turns = 0;
-    for (uint32_t at = 0; at < n; at += turn_at(at)) {
-        if (atomic_load(&order[at]) != actor) {
-            between++;
-            continue;
-        }
-        most = ++turns > 3 && between > most ? between : most;
-        between = 0;
-    }
-    return most;
-}
-
-/* rota.RO5: four compute, and one lacks a processor whenever it is run. It is run as a fresh one
- * is: between two of its turns is one of the others' at most, for their 5 ms (rota.RO2). */
-static void test_who_lacks_a_processor_stays_fresh(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    begin(&f, 0);
-    for (uint32_t i = 1; i < 5; i++)
-        send(&f, i, LOADS, plain);
-    send(&f, 0, LOADS, lacking);
-    let_run(5 * LOADS);
-    assert_int_equal(most_between(0), 1);
-    end(&f);
-}
-
-/* The same, but it sleeps: it is one of five. */
-static void test_who_sleeps_goes_round(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    begin(&f, 0);
-    for (uint32_t i = 1; i < 5; i++)
-        send(&f, i, LOADS, plain);
-    send(&f, 0, LOADS, sleeping);
-    let_run(5 * LOADS);
-    assert_int_equal(most_between(0), 4);
-    end(&f);
-}
-
-/* The same, but all compute: it is one of five. */
-static void test_who_computes_goes_round(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    begin(&f, 0);
-    flood(&f, 5, LOADS);
-    assert_int_equal(most_between(0), 4);
-    end(&f);
-}
-
-/* rota.RO3: all are left with work by each of their runs of one message, three of them by long
- * ones. Who has used least is next. */
-static void test_who_used_least_is_next(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    begin(&f, 1);
-    for (uint32_t i = 1; i < 4; i++)
-        send(&f, i, LOADS, lengthy);
-    send(&f, 0, LIGHTS, light);
-    let_run(3 * LOADS + LIGHTS);
-    /* each of the three is long behind when it has been run; until then none has used anything */
-    uint32_t lights = 0, longs = 0;
-    for (uint32_t at = 0; lights < LIGHTS; at++) {
-        bool is_light = atomic_load(&order[at]) == 0;
-        lights += is_light;
-        longs += !is_light;
-    }
-    assert_in_range(longs, 3, 3 * (1 + LIGHTS * LIGHT_NS / LONG_NS));
-    end(&f);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_turns_are_short),
         cmocka_unit_test(test_others_are_whole),
-        cmocka_unit_test(test_who_lacks_a_processor_stays_fresh),
-        cmocka_unit_test(test_who_sleeps_goes_round),
-        cmocka_unit_test(test_who_computes_goes_round),
-        cmocka_unit_test(test_who_used_least_is_next),
     };
     return cmocka_run_group_tests_name("engine: slices", tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ enum { N_ACTORS = 16, QUEUES = 8 };
 static _Atomic uint64_t n_handled;
 static const char *_Atomic first_wrong;
 static actor_ref actors[N_ACTORS];
-static uint16_t number_type, tick_type, block_type, call_type, hop_type;
+static uint16_t number_type, tick_type, block_type, hop_type;
 
 static void wrong(const char *what)
 {
@@ -115,17 +115,6 @@ static int on_block(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
-static _Atomic uint32_t called;
-
-static int on_call(void *self, const void *message, struct engine_context *ctx)
-{
-    (void)self;
-    (void)message;
-    (void)ctx;
-    atomic_fetch_add(&called, 1);
-    return ALLOCATION_NODELETE;
-}
-
 /* ---- a message that goes round ---- */
 static int on_hop(void *self, const void *message, struct engine_context *ctx)
 {
@@ -156,23 +145,20 @@ static struct kinds fixture_begin(struct engine_fixture *f, uint32_t workers,
     number_type = engine_fixture_message(f, "number", sizeof(struct number), false);
     tick_type = engine_fixture_message(f, "tick", 8, false);
     block_type = engine_fixture_message(f, "block", 0, false);
-    call_type = engine_fixture_message(f, "call", 0, false);
     hop_type = engine_fixture_message(f, "hop", 8, false);
     struct engine_behaviour of_mesh[] = { { number_type, sizeof(struct number), false,
                                             mesh_on_number },
                                           { tick_type, 8, false, mesh_on_tick } };
-    struct engine_behaviour of_block[] = { { block_type, 0, false, on_block },
-                                           { call_type, 0, false, on_call } },
+    struct engine_behaviour of_block = { block_type, 0, false, on_block },
                             of_hop = { hop_type, 8, false, on_hop };
     atomic_store(&n_handled, 0);
     atomic_store(&first_wrong, NULL);
     atomic_store(&blocked, 0);
-    atomic_store(&called, 0);
     atomic_store(&let_go, 0);
     return (struct kinds){
         .mesh =
             engine_fixture_type(f, "mesh", sizeof(struct mesh_state), mesh_init, NULL, of_mesh, 2),
-        .block = engine_fixture_type(f, "block", 8, NULL, NULL, of_block, 2),
+        .block = engine_fixture_type(f, "block", 8, NULL, NULL, &of_block, 1),
         .hop = engine_fixture_type(f, "hop", 8, NULL, NULL, &of_hop, 1),
     };
 }
@@ -440,48 +426,6 @@ static void test_stuck_handler_while_others_rest(void **state)
     fixture_end(&f);
 }
 
-/* One of two workers is stuck, and the other one is never without work: it runs what the first one
- * does not get to all the same (silent.h), in both modes. */
-static void stuck_beside_a_busy_one(enum steal_mode mode)
-{
-    struct engine_fixture f;
-    struct kinds kinds = fixture_begin(&f, 2, STEAL_LONGEST_VICTIM);
-    steal_set(f.engine, STEAL_LONGEST_VICTIM, mode, 1);
-    struct engine_actor_view blocker_view, view;
-    actor_ref blocker = spawn_at(&f, kinds.block, 0, NULL, 0), other;
-    assert_int_equal(engine_actor_get(f.engine, blocker, &blocker_view), 0);
-    do {
-        other = spawn_at(&f, kinds.block, 0, NULL, 0);
-        assert_int_equal(engine_actor_get(f.engine, other, &view), 0);
-    } while (view.queue == blocker_view.queue);
-    for (uint32_t i = 0; i < N_ACTORS; i++)
-        actors[i] = spawn_at(&f, kinds.hop, 1, NULL, 0);
-    assert_int_equal(engine_start(f.engine), 0);
-    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
-    assert_int_equal(engine_actor_send(f.engine, blocker, block_type, NULL, 0), 0);
-    assert_true(engine_fixture_until(atomic_load(&blocked)));
-    uint64_t endless = UINT64_MAX;
-    for (uint32_t i = 0; i < N_ACTORS; i++)
-        assert_int_equal(
-            engine_actor_send(f.engine, actors[i], hop_type, &endless, sizeof(endless)), 0);
-    assert_true(engine_fixture_until(atomic_load(&n_handled) > 1000));
-    for (uint32_t calls = 1; calls <= 3; calls++) {
-        assert_int_equal(engine_actor_send(f.engine, other, call_type, NULL, 0), 0);
-        assert_true(engine_fixture_until(
-            (engine_watch_look(f.engine, nobody_is_told, NULL), atomic_load(&called) == calls)));
-    }
-    assert_int_equal(atomic_load(&let_go), 0);
-    atomic_store(&let_go, 1);
-    fixture_end(&f);
-}
-
-static void test_stuck_handler_beside_a_busy_worker(void **state)
-{
-    (void)state;
-    stuck_beside_a_busy_one(STEAL_KEEP);
-    stuck_beside_a_busy_one(STEAL_VISIT);
-}
-
 /* While one worker does not come back from a handler, everything that is not in that handler's
  * queue goes on. */
 static void stuck(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode,
@@ -682,7 +626,6 @@ int main(void)
         cmocka_unit_test(test_fixed_queues_stay),
         cmocka_unit_test(test_policy_changes_live),
         cmocka_unit_test(test_packing_changes_live),
-        cmocka_unit_test(test_stuck_handler_beside_a_busy_worker),
         cmocka_unit_test(test_stuck_handler_while_others_rest),
         cmocka_unit_test(test_stuck_handler_two_workers),
         cmocka_unit_test(test_stuck_handler_random),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/core/rota.h"
 
-#include "daemon/common/clock.h"
+#include <string.h>
+
 #include "daemon/engine/base/points.h"
-#include "daemon/engine/base/processor.h"
 #include "daemon/engine/base/ticks.h"
 
 static uint32_t rota_words(const struct worker *w)
@@ -11,7 +11,7 @@ static uint32_t rota_words(const struct worker *w)
     return (w->engine->n_sources + 63) / 64;
 }
 
-/* The next ready source of the class at *from or behind it, round; *from moves behind
+/* rota.RO3.  The next ready source of the class at *from or behind it, round; *from moves behind
  * it. */
 static int64_t rota_next_of(const struct worker *w, bool left, uint32_t *from)
 {
@@ -19,8 +19,7 @@ static int64_t rota_next_of(const struct worker *w, bool left, uint32_t *from)
     for (uint32_t i = 0; i <= n_words; i++) {
         uint32_t word = (*from / 64 + i) % n_words;
         uint64_t bits = load_relaxed(&w->called.ready[word]);
-        uint64_t marked = load_relaxed(&w->rota.left[word]);
-        bits &= left ? marked : ~marked;
+        bits &= left ? w->rota.left[word] : ~w->rota.left[word];
         if (i == 0)
             bits &= ~UINT64_C(0) << (*from % 64);
         if (bits) {
@@ -39,61 +38,25 @@ static int64_t rota_next_fresh(struct worker *w)
     return source;
 }
 
-/* How far before it the row is; 0: it has been there, or the place is in another worker's. */
-static uint32_t rota_ahead(const struct worker *w, uint32_t source)
-{
-    uint32_t ahead = load_relaxed(&w->engine->sources[source].place) - w->rota.row;
-    return ahead <= ROTA_USED_MOST ? ahead : 0;
-}
-
-/* rota.RO3 */
-static int64_t rota_next_least(struct worker *w)
-{
-    uint32_t from = w->rota.left_from, least = UINT32_MAX;
-    int64_t first = -1, next = -1;
-    for (int looks = 0; looks < ROTA_LOOKS && least > 0; looks++) {
-        int64_t source = rota_next_of(w, true, &from);
-        if (source < 0 || source == first)
-            break;
-        if (first < 0)
-            first = source;
-        uint32_t ahead = rota_ahead(w, (uint32_t)source);
-        if (ahead >= least)
-            continue;
-        least = ahead;
-        next = source;
-        w->rota.left_from = from;
-    }
-    w->rota.row += next < 0 ? 0 : least;
-    return next;
-}
-
 static int64_t rota_next_left(struct worker *w)
 {
-    int64_t source = rota_next_least(w);
+    int64_t source = rota_next_of(w, true, &w->rota.left_from);
     w->rota.fresh_runs = 0;
     w->rota.left_ended = load_relaxed(&w->pace.looked);
     if (source >= 0) {
-        _Atomic uint64_t *word = &w->rota.left[source / 64];
-        store_relaxed(word, load_relaxed(word) & ~(UINT64_C(1) << (source % 64)));
+        w->rota.left[source / 64] &= ~(UINT64_C(1) << (source % 64));
         w->rota.ran_left = true;
     }
     return source;
 }
 
-/* The run of one that was left has ended. The clock is that of the run: a look a moment ago. */
-static void rota_settle(struct worker *w)
-{
-    if (!w->rota.ran_left)
-        return;
-    w->rota.ran_left = false;
-    w->rota.left_ended = load_relaxed(&w->pace.looked);
-}
-
-/* rota.RO2 */
+/* rota.RO2.  The clock is that of the last run: its look is a moment ago. */
 static bool rota_is_turn_of_left(struct worker *w)
 {
-    rota_settle(w);
+    if (w->rota.ran_left) {
+        w->rota.ran_left = false;
+        w->rota.left_ended = load_relaxed(&w->pace.looked);
+    }
     return w->rota.fresh_runs >= ROTA_FRESH_MOST ||
            (int64_t)(load_relaxed(&w->pace.looked) - w->rota.left_ended) >=
                (int64_t)ticks_of_ns(PACE_SLICE_NS);
@@ -117,7 +80,7 @@ bool rota_is_short(const struct worker *w)
     if (w->rota.ran_left || w->batch.queue == NO_QUEUE)
         return false;
     for (uint32_t word = 0; word < rota_words(w); word++) {
-        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~load_relaxed(&w->rota.left[word]);
+        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~w->rota.left[word];
         if (word == w->batch.queue / 64)
             bits &= ~(UINT64_C(1) << (w->batch.queue % 64));
         if (bits)
@@ -128,41 +91,5 @@ bool rota_is_short(const struct worker *w)
 
 void rota_forget(struct worker *w)
 {
-    for (uint32_t word = 0; word < rota_words(w); word++)
-        store_relaxed(&w->rota.left[word], 0);
-    w->rota.cpu_at = 0;
-}
-
-/* rota.RO5.  What the thread has not used of the time, it has lacked or slept: only then is asked
- * which. */
-uint64_t rota_look_at_processor(struct worker *w, uint64_t now)
-{
-    uint64_t at = w->rota.cpu_at, used = w->rota.cpu_ns, lacked = w->rota.lacked_ns;
-    w->rota.cpu_at = now;
-    w->rota.cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t passed = ticks_to_ns(now - at);
-    used = w->rota.cpu_ns - used;
-    if (at && passed < used + ROTA_USED_NS / 4)
-        return 0;
-    w->rota.lacked_ns = processor_lacked_ns();
-    if (at == 0)
-        return 0;
-    lacked = w->rota.lacked_ns - lacked;
-    return lacked < passed - used ? lacked : passed - used;
-}
-
-uint32_t rota_used_by_long(struct worker *w)
-{
-    if (!w->is_thread)
-        return 0; /* a detached actor's has nobody beside it */
-    uint64_t ran = ticks_to_ns(load_relaxed(&w->pace.looked) - w->rota.began),
-             lacked = rota_look_at_processor(w, ticks_now()),
-             used = ran > lacked ? (ran - lacked) / ROTA_USED_NS : 0;
-    return used < ROTA_USED_MOST ? (uint32_t)used : ROTA_USED_MOST;
-}
-
-void rota_ran_for_another(struct worker *w)
-{
-    rota_settle(w);
-    w->rota.fresh_runs++;
+    memset(w->rota.left, 0, rota_words(w) * sizeof(*w->rota.left));
 }

@@ -15,7 +15,7 @@ struct pace {
     uint32_t every;   /* messages from one look to the next: they take about pace.T1's time */
     uint32_t suspect; /* so many looks more, one for each message, to find who is slow */
     /* in ticks (ticks.h): the start of the run that goes on, until when what has been sent may
-     * wait, and the last look, which others read (pace_silent_ns) */
+     * wait, and the last look, which the control thread reads (pace_silent_ns) */
     uint64_t began, due;
     _Atomic uint64_t looked;
     uint64_t run_messages; /* of the last run; 0: the worker has been idle since */

@@ -40,7 +40,6 @@ struct watch {
     int rescue_fd;
     _Atomic uint32_t armed; /* a look at the workers' handlers is due */
     int fd;
-    uint64_t looked_ns;    /* control thread, as what follows */
-    uint32_t silent_first; /* a lot: the worker for whom a helper is looked for first (silent.h) */
+    uint64_t looked_ns;          /* control thread, as what follows */
     struct stall_watch *workers; /* [workers_max] */
 };

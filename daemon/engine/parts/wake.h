@@ -28,7 +28,4 @@ struct called {
     _Atomic uint32_t polled; /* source + 1 of the mailbox that it polled last, 0: none (polled.h) */
     _Atomic uint32_t hint;   /* written by the claimer of its sleepers bit before the wake-up */
     _Atomic uint32_t given;
-    /* worker + 1 whose fresh sources it is to run, too (silent.h): written by the control thread,
-     * cleared by the worker */
-    _Atomic uint32_t silent;
 };

@@ -17,9 +17,7 @@ struct loop {
     int64_t polled; /* the mailbox that is looked at while it searches, -1: none */
     const uint8_t *ran_next;
     bool common_first;
-    uint32_t silent_next; /* from which source on it looks for a silent worker's */
-    bool helped;          /* the last run was of a silent worker's source (silent.SI2) */
-    bool stalled;         /* the stall timer has chosen this worker to look after ports */
+    bool stalled; /* the stall timer has chosen this worker to look after ports */
     /* the last look at the doorbells; and the last look of a run at its clock then */
     uint64_t polled_ns, polled_ticks;
 };

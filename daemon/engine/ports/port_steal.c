@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/ports/port_steal.h"
 
-#include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -24,8 +23,8 @@ static bool port_steal_is_busy(const struct engine *e, uint32_t victim)
     return load_relaxed(&e->workers[victim]->shown.busy) && !worker_is_away(e, victim);
 }
 
-/* The first of the victim's from this number on that could be taken, `fresh`: and is (rota.h). */
-static int64_t port_steal_from(struct worker *thief, uint32_t victim, uint32_t first, bool fresh)
+/* The first of the victim's from this number on that could be taken. */
+static int64_t port_steal_from(struct worker *thief, uint32_t victim, uint32_t first)
 {
     struct engine *e = thief->engine;
     if (!port_steal_is_busy(e, victim))
@@ -34,10 +33,8 @@ static int64_t port_steal_from(struct worker *thief, uint32_t victim, uint32_t f
         uint64_t bits = load_relaxed(&e->ports.open[word]);
         bits &= word == first / 64 ? ~UINT64_C(0) << (first % 64) : ~UINT64_C(0);
         for (; bits; bits &= bits - 1) {
-            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
-                     source = engine_source_of_port(e, id);
-            if (load_relaxed(e->sources[source].own) == own_idle(victim) &&
-                !(fresh && rota_is_left(e->workers[victim], source)) &&
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (load_relaxed(e->sources[engine_source_of_port(e, id)].own) == own_idle(victim) &&
                 port_steal_take(thief, id, victim))
                 return id;
         }
@@ -72,19 +69,6 @@ int64_t port_steal(struct worker *thief, uint32_t most, uint32_t *ret_victim)
     return -1;
 }
 
-/* Behind the thief's last ones, round. */
-int64_t port_steal_fresh(struct worker *thief, uint32_t victim)
-{
-    uint32_t from = thief->search.port_next % ODEON_PORTS_MAX;
-    int64_t id = port_steal_from(thief, victim, from, true);
-    if (id < 0 && from > 0)
-        id = port_steal_from(thief, victim, 0, true);
-    if (id < 0)
-        return -1;
-    thief->search.port_next = (uint32_t)id + 1;
-    return engine_source_of_port(thief->engine, (uint32_t)id);
-}
-
 void port_rescue(struct worker *w)
 {
     struct engine *e = w->engine;
@@ -97,7 +81,7 @@ void port_rescue(struct worker *w)
         if (!stuck)
             continue;
         /* each once: in mode visit it goes home to the victim, and its client may go on posting */
-        for (int64_t id = -1; (id = port_steal_from(w, v, (uint32_t)(id + 1), false)) >= 0;) {
+        for (int64_t id = -1; (id = port_steal_from(w, v, (uint32_t)(id + 1))) >= 0;) {
             stat_add(w, STAT_steals, 1);
             (void)port_run(w, (uint32_t)id, false);
             store_release(&w->shown.busy, 0);

@@ -11,8 +11,5 @@
  * taken with `busy` set before it: of at most so many that are open, behind the thief's last ones
  * (steal.T5). -1: none. */
 int64_t port_steal(struct worker *thief, uint32_t most, uint32_t *ret_victim);
-/* A port of this worker with work, polled ones included, that is fresh (rota.h), taken likewise;
- * its source, or -1. */
-int64_t port_steal_fresh(struct worker *thief, uint32_t victim);
 /* Serves ports whose owner has not come to a commit since the last look (help.K4), each once. */
 void port_rescue(struct worker *w);

@@ -135,13 +135,6 @@ static void steal_count_attempt(struct worker *thief, uint32_t v)
              1);
 }
 
-void steal_succeeded(struct worker *thief, uint32_t victim, int64_t source)
-{
-    steal_count_attempt(thief, victim);
-    steal_count_steal(thief, victim);
-    PROBE(steal, thief->id, victim, source);
-}
-
 /* A ready source of the victim's that nobody runs, and what comes along with it; -1: none. */
 static int64_t steal_ready_from(struct worker *thief, uint32_t v, bool *seen, bool *lost)
 {
@@ -200,8 +193,11 @@ static int64_t steal_port(struct worker *thief)
     bool again = e->config.spin_ns > 0 && thief->loop.sleeps == 0;
     uint32_t victim;
     int64_t taken = port_steal(thief, again ? STEAL_PORTS : ODEON_PORTS_MAX, &victim);
-    if (taken >= 0)
-        steal_succeeded(thief, victim, taken);
+    if (taken >= 0) {
+        steal_count_attempt(thief, victim);
+        steal_count_steal(thief, victim);
+        PROBE(steal, thief->id, victim, taken);
+    }
     return taken;
 }
 

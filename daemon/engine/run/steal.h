@@ -26,5 +26,3 @@ void steal_set(struct engine *engine, enum steal_policy_id policy, enum steal_mo
 
 /* A source taken by compare-and-swap, to be run now, with `busy` set before it; -1: none found. */
 int64_t steal_try(struct worker *thief);
-/* One has been taken from that worker, at the first attempt: for the counters. */
-void steal_succeeded(struct worker *thief, uint32_t victim, int64_t source);

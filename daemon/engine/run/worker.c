@@ -24,7 +24,6 @@
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/park.h"
 #include "daemon/engine/run/polled.h"
-#include "daemon/engine/run/silent.h"
 #include "daemon/engine/run/sources.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/signal/doorbells.h"
@@ -53,7 +52,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
         return -ENOMEM;
     w->block_bytes = own_bytes + 2 * mask_bytes;
     w->called.ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
-    w->rota.left = (_Atomic uint64_t *)((uint8_t *)w + own_bytes + mask_bytes);
+    w->rota.left = (uint64_t *)((uint8_t *)w + own_bytes + mask_bytes);
     w->engine = e;
     w->id = id;
     w->is_thread = id < e->segment.workers_max;
@@ -231,10 +230,8 @@ static int64_t worker_try_steal(struct worker *w)
  * something was run. */
 static bool worker_work_once(struct worker *w, int64_t port)
 {
-    int64_t source = silent_take(w);
-    bool stolen = source >= 0;
-    if (source < 0)
-        source = port >= 0 && worker_take(w, (uint32_t)port) ? port : polled_take(w);
+    int64_t source = port >= 0 && worker_take(w, (uint32_t)port) ? port : polled_take(w);
+    bool stolen = false;
     if (source < 0)
         source = worker_take_ready(w);
     if (source < 0) {

@@ -48,8 +48,6 @@ struct source {
     /* The runner's: nothing that the queue's own actors have sent to it is in its active buffer
      * (place.U3). */
     bool tail_free;
-    /* The runner's: in the row of its worker that were left with work (rota.RO3). */
-    _Atomic uint32_t place;
     /* The runner's: over so many parks the batch has gone on while something waited (place.U6). */
     uint8_t waited;
 };

@@ -18,7 +18,6 @@
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/pack.h"
-#include "daemon/engine/run/silent.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/signal/help.h"
 #include "daemon/engine/stuck/hold.h"
@@ -380,7 +379,6 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
         next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
     ticks_check(now);
-    silent_look(e);
     pack_look(e, now);
     stall_arm_again(e, next_ns);
     for (uint32_t id = 0; id < engine_workers(e); id++)
