@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn it is among a worker's own sources (rota.h). The worker alone. */
+/* Whose turn it is among a worker's own sources (rota.h). The worker alone, but for what is atomic.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/engine/base/atomic.h"
+
 struct rota {
-    uint32_t fresh_from, left_from; /* where each class goes on */
-    uint32_t fresh_runs;            /* in a row, while something was left */
-    bool ran_left;                  /* the last one was of those */
-    uint64_t left_ended;            /* about when that was, in ticks (ticks.h) */
-    uint64_t *left;                 /* by source, a bit: a run of this worker's left it with work */
+    uint32_t fresh_from; /* where they go on */
+    uint32_t marked_from[2],
+        row[2];            /* [spent]: likewise, and how far the row has come (rota.RO3) */
+    uint32_t fresh_runs;   /* in a row, while something was marked */
+    bool ran_marked;       /* the last one was of those */
+    bool ran_spent;        /* of marked ones the last one was spent (rota.RO6) */
+    uint64_t marked_ended; /* about when that was, in ticks (ticks.h) */
+    uint64_t began;        /* the run that goes on, in ticks */
+    /* the last look at processors (rota.RO5): when it was, in ticks, 0: there was none since there
+     * was nothing to do; what the thread had used; for how long it had lacked one, when the kernel
+     * was last asked for that */
+    uint64_t cpu_at, cpu_ns, lacked_ns;
+    /* by source, a bit: its last run by this worker has used up a turn; others read it */
+    _Atomic uint64_t *marked;
 };

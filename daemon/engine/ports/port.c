@@ -249,7 +249,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
     uint64_t key = port_record_key(e, h->to);
     uint32_t destination = actor_key_destination(key);
     if (port_record_reason(e, port, h, key) != REASON_NONE ||
-        destination >= e->segment.n_mailboxes ||
+        destination >= e->segment.n_mailboxes || rota_is_marked(w, destination) || /* rota.RO1 */
         load_relaxed(e->sources[destination].own) != own_idle(w->id) ||
         !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
@@ -317,14 +317,19 @@ static __attribute__((noinline)) uint64_t port_route_timed(struct worker *w, uin
 }
 
 /* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible
- * head. `known`: the copy of the first header, if it has been fetched (port.R1). */
+ * head. `known`: the copy of the first header, if it has been fetched (port.R1). *ret_used, of a
+ * batch that may take long: it has used up a turn (rota.RO5). */
 static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *port,
                                     const struct envelope *known, uint64_t head, uint64_t tail,
-                                    uint64_t records)
+                                    uint64_t records, bool *ret_used)
 {
     struct segment_port *durable = &w->engine->segment.ports[id];
     enum port_broken why = PORT_OK;
     uint64_t n, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
+    bool clocked = tail - head > DIRECT_BYTES;
+    uint64_t now = ticks_now();
+    rota_begin(w, now);
+    store_relaxed(&w->pace.looked, now);
     w->batch.cursor = head;
     w->batch.tail = tail;
     w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
@@ -350,6 +355,10 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     w->flush.account = 0;
     if (unlikely(w->flush.turned_away))
         overflow_turned_away(w, id);
+    if (clocked) {
+        store_relaxed(&w->pace.looked, ticks_now());
+        *ret_used = rota_used(w) > 0;
+    }
     return why;
 }
 
@@ -374,6 +383,7 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
         timers_leave(w, durable->ref))
         timers_watched_leave(w, durable->ref);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+    rota_note_port(w, engine_source_of_port(e, id), false);
     /* before the control thread may give the port away again */
     store_release(e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     if (why != PORT_OK)
@@ -392,8 +402,8 @@ static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
 }
 
 /* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
- * (port.R3). `cut`: not all that was there has been taken. */
-static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, bool cut)
+ * (port.R3). `cut`: not all that was there has been taken. `used`: a turn. */
+static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, bool cut, bool used)
 {
     struct engine *e = w->engine;
     if (unlikely(to != w->id)) {
@@ -401,7 +411,7 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, 
         store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
     }
     uint32_t source = engine_source_of_port(e, id);
-    rota_note(w, source, left && cut);
+    rota_note_port(w, source, (left && cut) || used);
     /* behind its barrier: port_layout.P4 */
     if (source_release(w, source, to, left) && port_has_work(e, id))
         source_hand_back(e, w, source);
@@ -454,6 +464,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     if (likely(to == w->id) &&
         (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
         port_make_hot(w, id, port);
+    bool used = false;
     uint64_t records = why == PORT_OK && tail != head && !stopped ? port_rate_left(w, id) : 0;
     if (records > 0) {
         struct envelope h;
@@ -463,7 +474,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
             queue = port_take_directly(w, id, port, &h, head, tail);
         }
         if (queue < 0)
-            why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records);
+            why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records, &used);
         head = queue < 0 ? w->batch.cursor : tail;
     }
     if (unlikely(head == tail) && records == 0 && !drains)
@@ -474,7 +485,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     }
     port_release(w, id, to,
                  !port_waits(port) && (closing || (head != port_published_tail(port) && !stopped)),
-                 head != tail);
+                 head != tail, used);
     return queue;
 }
 

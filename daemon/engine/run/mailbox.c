@@ -217,7 +217,9 @@ void mailbox_run(struct worker *w, uint32_t id, bool stolen)
         stolen = false;
     } while (unlikely(urgent_waits(e, run.id)) && run.n < limit && !worker_wants_halt(w));
     run.left = run.left || urgent_waits(e, run.id);
-    rota_note(w, run.id, run.left && (run.cut || rota_turn_is_used(w)));
+    uint32_t used = run.n > 0 ? rota_used(w) : 0;
+    bool full = run.cut && !w->pace.over; /* by the number of its messages */
+    rota_note(w, run.id, run.left, full, used);
     STEP(mailbox_release, mailbox_release(w, run.id, run.left));
     POINT(mailbox_over, w, run.id, run.left);
 }

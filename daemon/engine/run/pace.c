@@ -30,6 +30,7 @@ uint32_t pace_begin(struct worker *w)
     if (w->pace.run_messages >= PACE_FEW)
         pace_adapt(w, now - w->pace.began, w->pace.run_messages);
     w->pace.began = now;
+    rota_begin(w, now);
     store_relaxed(&w->pace.looked, now);
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     w->pace.over = false;

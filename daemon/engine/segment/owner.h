@@ -48,6 +48,8 @@ struct source {
     /* The runner's: nothing that the queue's own actors have sent to it is in its active buffer
      * (place.U3). */
     bool tail_free;
+    /* The runner's: where it is in its worker's row (rota.RO3), and whether it was spent. */
+    _Atomic uint32_t place;
     /* The runner's: over so many parks the batch has gone on while something waited (place.U6). */
     uint8_t waited;
 };
