@@ -417,9 +417,10 @@ static void test_stuck_handler_while_others_rest(void **state)
     uint64_t one = 1;
     for (uint32_t i = 0; i < N_ACTORS; i++)
         assert_int_equal(engine_actor_send(f.engine, actors[i], hop_type, &one, sizeof(one)), 0);
-    assert_true(engine_fixture_until(
-        (engine_watch_look(f.engine, nobody_is_told, NULL), atomic_load(&n_handled) == N_ACTORS)));
-    assert_int_equal(pack_active(f.engine), 3);
+    /* one that has stolen their queue while they began may have run them, resting */
+    assert_true(
+        engine_fixture_until((engine_watch_look(f.engine, nobody_is_told, NULL),
+                              atomic_load(&n_handled) == N_ACTORS && pack_active(f.engine) == 3)));
     assert_int_equal(atomic_load(&let_go), 0);
     atomic_store(&let_go, 1);
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
