@@ -233,44 +233,39 @@ static uint32_t most_between(uint32_t actor)
     return most;
 }
 
-/* rota.RO5: four compute, and one lacks a processor whenever it is run. It is run as a fresh one
- * is: between two of its turns is one of the others' at most, for their 5 ms (rota.RO2). */
+/* Four compute, and one has such a load: how many turns of theirs are between two of its. */
+static uint32_t between_beside_four(struct load load)
+{
+    struct engine_fixture f;
+    begin(&f, 0);
+    for (uint32_t i = 1; i < 5; i++)
+        send(&f, i, LOADS, plain);
+    send(&f, 0, LOADS, load);
+    let_run(5 * LOADS);
+    uint32_t most = most_between(0);
+    end(&f);
+    return most;
+}
+
+/* rota.RO5: who lacks a processor whenever it is run, is run as a fresh one is: behind one of the
+ * others' turns at most, for their 5 ms (rota.RO2). */
 static void test_who_lacks_a_processor_stays_fresh(void **state)
 {
     (void)state;
-    struct engine_fixture f;
-    begin(&f, 0);
-    for (uint32_t i = 1; i < 5; i++)
-        send(&f, i, LOADS, plain);
-    send(&f, 0, LOADS, lacking);
-    let_run(5 * LOADS);
-    assert_int_equal(most_between(0), 1);
-    end(&f);
+    assert_int_equal(between_beside_four(lacking), 1);
 }
 
-/* The same, but it sleeps: it is one of five. */
+/* It is one of five, as one that computes. */
 static void test_who_sleeps_goes_round(void **state)
 {
     (void)state;
-    struct engine_fixture f;
-    begin(&f, 0);
-    for (uint32_t i = 1; i < 5; i++)
-        send(&f, i, LOADS, plain);
-    send(&f, 0, LOADS, sleeping);
-    let_run(5 * LOADS);
-    assert_int_equal(most_between(0), 4);
-    end(&f);
+    assert_int_equal(between_beside_four(sleeping), 4);
 }
 
-/* The same, but all compute: it is one of five. */
 static void test_who_computes_goes_round(void **state)
 {
     (void)state;
-    struct engine_fixture f;
-    begin(&f, 0);
-    flood(&f, 5, LOADS);
-    assert_int_equal(most_between(0), 4);
-    end(&f);
+    assert_int_equal(between_beside_four(plain), 4);
 }
 
 /* rota.RO3: all are left with work by each of their runs of one message, three of them by long

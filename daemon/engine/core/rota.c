@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/core/rota.h"
 
+#include <string.h>
+
 #include "daemon/common/clock.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/processor.h"
@@ -11,16 +13,14 @@ static uint32_t rota_words(const struct worker *w)
     return (w->engine->n_sources + 63) / 64;
 }
 
-/* The next ready source of the class at *from or behind it, round; *from moves behind
- * it. */
+/* The next ready source of the class at *from or behind it, round; *from moves behind it. */
 static int64_t rota_next_of(const struct worker *w, bool marked, uint32_t *from)
 {
     uint32_t n_words = rota_words(w);
     for (uint32_t i = 0; i <= n_words; i++) {
         uint32_t word = (*from / 64 + i) % n_words;
         uint64_t bits = load_relaxed(&w->called.ready[word]);
-        uint64_t marks = load_relaxed(&w->rota.marked[word]);
-        bits &= marked ? marks : ~marks;
+        bits &= marked ? w->rota.marked[word] : ~w->rota.marked[word];
         if (i == 0)
             bits &= ~UINT64_C(0) << (*from % 64);
         if (bits) {
@@ -91,26 +91,19 @@ static int64_t rota_next_marked(struct worker *w)
     w->rota.fresh_runs = 0;
     w->rota.marked_ended = load_relaxed(&w->pace.looked);
     if (source >= 0) {
-        _Atomic uint64_t *word = &w->rota.marked[source / 64];
-        store_relaxed(word, load_relaxed(word) & ~(UINT64_C(1) << (source % 64)));
+        w->rota.marked[source / 64] &= ~(UINT64_C(1) << (source % 64));
         w->rota.ran_marked = true;
     }
     return source;
 }
 
-/* The run of one that was marked has ended. The clock is that of the run: a look a moment ago. */
-static void rota_settle(struct worker *w)
-{
-    if (!w->rota.ran_marked)
-        return;
-    w->rota.ran_marked = false;
-    w->rota.marked_ended = load_relaxed(&w->pace.looked);
-}
-
-/* rota.RO2 */
+/* rota.RO2.  The clock is that of the last run: its look is a moment ago. */
 static bool rota_is_turn_of_marked(struct worker *w)
 {
-    rota_settle(w);
+    if (w->rota.ran_marked) {
+        w->rota.ran_marked = false;
+        w->rota.marked_ended = load_relaxed(&w->pace.looked);
+    }
     return w->rota.fresh_runs >= ROTA_FRESH_MOST ||
            (int64_t)(load_relaxed(&w->pace.looked) - w->rota.marked_ended) >=
                (int64_t)ticks_of_ns(PACE_SLICE_NS);
@@ -134,7 +127,7 @@ bool rota_is_short(const struct worker *w)
     if (w->rota.ran_marked || w->batch.queue == NO_QUEUE)
         return false;
     for (uint32_t word = 0; word < rota_words(w); word++) {
-        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~load_relaxed(&w->rota.marked[word]);
+        uint64_t bits = load_relaxed(&w->called.ready[word]) & ~w->rota.marked[word];
         if (word == w->batch.queue / 64)
             bits &= ~(UINT64_C(1) << (w->batch.queue % 64));
         if (bits)
@@ -145,8 +138,7 @@ bool rota_is_short(const struct worker *w)
 
 void rota_forget(struct worker *w)
 {
-    for (uint32_t word = 0; word < rota_words(w); word++)
-        store_relaxed(&w->rota.marked[word], 0);
+    memset(w->rota.marked, 0, rota_words(w) * sizeof(*w->rota.marked));
     w->rota.cpu_at = 0;
 }
 

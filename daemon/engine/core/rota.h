@@ -35,10 +35,10 @@
  *
  * The marks are hints and the worker's own: a stale one, of a source that somebody else has run
  * meanwhile, costs that source one place in the row. Whether it is run is decided by its ready bit
- * and its owner word. A place in another worker's row says nothing here,
- * and is none unless it happens to be near.
+ * and its owner word. A place in another worker's row says nothing here, and is none unless it
+ * happens to be near.
  *
- * Threads: the worker alone; rota_is_marked() any.
+ * Threads: the worker alone.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ enum {
     ROTA_GAP_NS = ROTA_TURN_NS / 2,
 };
 
-/* Of a place: the source was spent. The others are its place in the row. */
+/* Of a source's place, the highest bit: it was spent. The others are its place in the row. */
 #define ROTA_SPENT (UINT32_C(1) << 31)
 
 /* A source with a ready bit in the worker's own mask, which the caller clears; -1: none. */
@@ -92,15 +92,15 @@ static inline uint32_t rota_used(struct worker *w)
     return unlikely(is_long) ? rota_used_by_long(w) : 0;
 }
 
+/* What both of the following do. */
 static inline void rota_mark(struct worker *w, uint32_t source, bool marked, uint32_t used,
                              bool spent)
 {
-    _Atomic uint64_t *word = &w->rota.marked[source / 64];
-    uint64_t bits = load_relaxed(word), bit = UINT64_C(1) << (source % 64);
+    uint64_t *word = &w->rota.marked[source / 64], bit = UINT64_C(1) << (source % 64);
     if (unlikely(marked))
         store_relaxed(&w->engine->sources[source].place,
                       ((w->rota.row[spent] + used) & ~ROTA_SPENT) | (spent ? ROTA_SPENT : 0));
-    store_relaxed(word, marked ? bits | bit : bits & ~bit);
+    *word = marked ? *word | bit : *word & ~bit;
 }
 
 /* A run of this mailbox by this worker has ended, and has used so much; `full`: it was cut at the
@@ -118,5 +118,5 @@ static inline void rota_note_port(struct worker *w, uint32_t source, bool used)
 
 static inline bool rota_is_marked(const struct worker *w, uint32_t source)
 {
-    return load_relaxed(&w->rota.marked[source / 64]) >> (source % 64) & 1;
+    return w->rota.marked[source / 64] >> (source % 64) & 1;
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn it is among a worker's own sources (rota.h). The worker alone, but for what is atomic.
- */
+/* Whose turn it is among a worker's own sources (rota.h). The worker alone. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/engine/base/atomic.h"
-
 struct rota {
-    uint32_t fresh_from; /* where they go on */
-    uint32_t marked_from[2],
-        row[2];            /* [spent]: likewise, and how far the row has come (rota.RO3) */
+    /* where fresh ones go on, and, [spent], marked ones; how far the rows have come (rota.RO3) */
+    uint32_t fresh_from, marked_from[2], row[2];
     uint32_t fresh_runs;   /* in a row, while something was marked */
     bool ran_marked;       /* the last one was of those */
     bool ran_spent;        /* of marked ones the last one was spent (rota.RO6) */
@@ -21,6 +17,5 @@ struct rota {
      * was nothing to do; what the thread had used; for how long it had lacked one, when the kernel
      * was last asked for that */
     uint64_t cpu_at, cpu_ns, lacked_ns;
-    /* by source, a bit: its last run by this worker has used up a turn; others read it */
-    _Atomic uint64_t *marked;
+    uint64_t *marked; /* by source, a bit: its last run by this worker has used up a turn */
 };

@@ -329,7 +329,7 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     bool clocked = tail - head > DIRECT_BYTES;
     uint64_t now = ticks_now();
     rota_begin(w, now);
-    store_relaxed(&w->pace.looked, now);
+    store_relaxed(&w->pace.looked, now); /* who takes in small batches alone is not silent */
     w->batch.cursor = head;
     w->batch.tail = tail;
     w->batch.source = segment_port_source(&w->engine->segment, id) + 1;

@@ -52,7 +52,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
         return -ENOMEM;
     w->block_bytes = own_bytes + 2 * mask_bytes;
     w->called.ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
-    w->rota.marked = (_Atomic uint64_t *)((uint8_t *)w + own_bytes + mask_bytes);
+    w->rota.marked = (uint64_t *)((uint8_t *)w + own_bytes + mask_bytes);
     w->engine = e;
     w->id = id;
     w->is_thread = id < e->segment.workers_max;
