@@ -46,6 +46,7 @@ static void keeper_arm(const struct keeper *self, struct engine_context *ctx,
     promises_must(engine_ctx_send_after(ctx, ctx->self, types.tick, 255, &tick, sizeof(tick),
                                         &times, &promise->id),
                   "arm a timer");
+    promise->arming_ns = sim.now + times.delay_ns - promise->due_ns;
 }
 
 /* Some are over at once, some wait, and half of them are on a shelf at first (timers/shelf.h). */

@@ -296,7 +296,8 @@ void promises_check_idle(void)
         const struct keeper_book *book = &workload.promises.keepers[i];
         for (uint32_t n = 0; n < book->n; n++)
             if (promises_is_open(&book->promises[n]) && promises_is_timer(&book->promises[n]) &&
-                book->promises[n].due_ns < workload.promises.looked[0])
+                book->promises[n].due_ns + book->promises[n].arming_ns <
+                    workload.promises.looked[0])
                 sim_fail("late: number %u of keeper %u was due %llu ns ago, and nothing is under "
                          "way",
                          n, i, (unsigned long long)(sim.now - book->promises[n].due_ns));

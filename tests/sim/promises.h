@@ -47,6 +47,7 @@ struct promise {
     uint32_t made, settled, given_up; /* in which turn of its keeper; 0: not */
     uint64_t id;                      /* the engine's */
     uint64_t due_ns;                  /* a timer, or a deadline, does not come before */
+    uint64_t arming_ns; /* how long arming it has taken: so much later it may be due */
     uint64_t period_ns;
     /* of a period: the turn in which it came last, and when it was due until then */
     uint32_t last;

@@ -99,9 +99,10 @@ struct workload {
     uint32_t root_type, account_type, child_type;
     struct endless endless;
     struct promises promises;
-    bool poisoned;  /* some handlers fault */
-    bool ready;     /* clients may post */
-    uint64_t moved; /* when a client, a root, or a keeper last got something */
+    bool poisoned;    /* some handlers fault */
+    bool ready;       /* clients may post */
+    uint64_t moved;   /* when a client, a root, or a keeper last got something, or it was revoked */
+    uint64_t revoked; /* messages, when that was last looked at */
     uint64_t messages, runs, children, redelivered, stalls, reloads;
     uint64_t traced, traced_again; /* runs in a trace, and those behind a crash */
     struct fiber *control;
