@@ -77,7 +77,8 @@
     SEED(no_park_bit, "a batch is set aside and its ready bit is not set")                         \
     SEED(no_bound, "a batch that is extended is not closed, however long others wait")             \
     SEED(trace_stays, "what is run behind a traced message is in its trace, too")                  \
-    SEED(trace_gone, "what is run again behind a crash is in no trace")
+    SEED(trace_gone, "what is run again behind a crash is in no trace")                            \
+    SEED(later_gone, "recovery ends what clients have posted for later")
 
 #define SEEDS_NUMBER(name, what) SEED_##name,
 enum { SEED_NONE, SEEDS(SEEDS_NUMBER) SEEDS_N };

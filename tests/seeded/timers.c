@@ -6,6 +6,7 @@
 
 #include "daemon/engine/asks/ask.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/timers/timer_posted.h"
 #include "daemon/engine/timers/watches.h"
 #include "tests/seeded/hooks.h"
 #include "tests/seeded/seeds.h"
@@ -39,7 +40,8 @@ bool seeded_skips_timer_ended(void)
 
 static bool timers_seed_ends(const struct engine *e, const struct segment_timer *timer)
 {
-    return SEEDED(timer_gone) || (SEEDED(member_gone) && timer->group != 0) ||
+    return SEEDED(timer_gone) || (SEEDED(later_gone) && timer_posted_stays(timer)) ||
+           (SEEDED(member_gone) && timer->group != 0) ||
            (SEEDED(stash_gone) && timer_is_stashed(timer)) ||
            (SEEDED(link_gone) && watches_is_link(&e->segment, timer));
 }

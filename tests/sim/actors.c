@@ -80,6 +80,19 @@ static void trace_check(const struct hop *hop, const struct engine_context *ctx)
     workload.traced_again += trace != 0 && ctx->redelivered;
 }
 
+/* workload.H8 */
+static void late_check(const struct hop *hop)
+{
+    const struct lane *lane = &workload.clients[hop->client].lanes[hop->lane];
+    if (hop->at != 0 || lane->late_ns == 0)
+        return;
+    if (sim.now < lane->due_ns[hop->number])
+        sim_fail("client %u, lane %u: number %u is sent %llu ns early", hop->client, hop->lane,
+                 hop->number, (unsigned long long)(lane->due_ns[hop->number] - sim.now));
+    workload.late_runs++;
+    workload.late_orphans += hop->number < lane->floor;
+}
+
 static int send(struct engine_context *ctx, actor_ref to, const struct hop *hop,
                 const void *message)
 {
@@ -172,6 +185,7 @@ static int root_run(void *self, const void *message, struct engine_context *ctx)
         sim_fail("actor %u got another's message", root->index);
     place_check(&hop, ctx->redelivered);
     trace_check(&hop, ctx);
+    late_check(&hop);
     actors_check_filler(ctx->message_size, message);
     maybe_fault(&hop, ctx);
     root->ran++;

@@ -45,7 +45,8 @@ static void wait_for_room(struct client *c, uint64_t bytes)
 void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, uint64_t correlation,
                  const void *payload, uint16_t length)
 {
-    unsigned prefix = (correlation ? PREFIX_CORRELATION : 0) | (c->trace ? PREFIX_TRACE : 0);
+    unsigned prefix = (correlation ? PREFIX_CORRELATION : 0) | (c->trace ? PREFIX_TRACE : 0) |
+                      (c->when ? PREFIX_AFTER : 0);
     struct envelope header = { .to = to,
                                .type = type,
                                .length = (uint16_t)(envelope_prefix_bytes(prefix) + length),
@@ -60,6 +61,8 @@ void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, u
         envelope_word_put(at, PREFIX_CORRELATION, correlation);
     if (c->trace)
         envelope_word_put(at, PREFIX_TRACE, c->trace);
+    if (c->when)
+        envelope_word_put(at, PREFIX_AFTER, c->when);
     memcpy(envelope_payload(at), payload, length);
     c->tail += bytes;
     store_release(&c->words->submission_tail, c->tail); /* port_layout.P2 */

@@ -28,6 +28,7 @@ struct client {
     uint32_t wait_sequence;
     actor_ref ref;  /* the port's */
     uint64_t trace; /* which what it posts is in; 0: none */
+    uint64_t when;  /* what it posts is to be sent then, by CLOCK_MONOTONIC; 0: at once */
 };
 
 /* Memory for client `id`: the same in each run, empty. */

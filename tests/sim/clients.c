@@ -104,6 +104,8 @@ static void client_post_one(struct workload_client *wc, uint32_t index)
     lane->posted++; /* before it can come back */
     workload.messages++;
     wc->client.trace = lane->trace;
+    wc->client.when = lane->late_ns ? sim.now + lane->late_ns : 0;
+    lane->due_ns[hop.number] = wc->client.when;
     uint64_t correlation = lane->correlated ? (uint64_t)index << 32 | lane->posted : 0;
     client_post(&wc->client, hop.next[0], workload.message_type, lane->urgent ? ENVELOPE_URGENT : 0,
                 correlation, payload, (uint16_t)lane->bytes);

@@ -60,7 +60,8 @@ enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 #define ADD(field)   recovered[RECOVERED_##field] += load_relaxed(&e->stats->recovery_total.field);
 static const char *const recovered_names[] = { RECOVERY_FIELDS(NAME) };
 enum { RECOVERY_FIELDS(INDEX) N_RECOVERED };
-static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits, traced, traced_again;
+static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits, traced, traced_again,
+    late_runs, late_orphans;
 static struct promises_counted promised;
 
 void cover_add(const struct engine *e)
@@ -72,6 +73,8 @@ void cover_add(const struct engine *e)
     bounded_waits += workload.endless.bounded;
     traced += workload.traced;
     traced_again += workload.traced_again;
+    late_runs += workload.late_runs;
+    late_orphans += workload.late_orphans;
 #define PROMISED(name) promised.name += workload.promises.counted.name;
     PROMISES_COUNTED(PROMISED)
 #undef PROMISED
@@ -92,6 +95,8 @@ bool cover_tell(void)
     all = tell("bounded_waits", bounded_waits) && all;
     all = tell("traced", traced) && all;
     all = tell("traced_again", traced_again) && all;
+    all = tell("late_runs", late_runs) && all;
+    all = tell("late_orphans", late_orphans) && all;
     printf("\n# promised:");
 #define PROMISED(name) all = tell(#name, promised.name) && all;
     PROMISES_COUNTED(PROMISED)

@@ -8,6 +8,7 @@
 /* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not
  * overflow. */
 enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36, URGENT_TRACED_MAX = 32, TRACED_ONE_IN = 3 };
+enum { LATE_ONE_IN = 4, LATE_TIMERS = 2048 };
 static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX *
                       (sizeof(struct envelope) + sizeof(struct hop) + 48) <=
                   ODEON_URGENT_BYTES,
@@ -128,6 +129,30 @@ static void traces_draw(void)
         }
 }
 
+/* Some lanes of some loads, as above, whose messages are posted for later. They are small, so that
+ * a user's share of the timers' bytes has room for all. */
+static void late_draw(void)
+{
+    struct sim_random random = { .state = sim.seed ^ UINT64_C(0xbf58476d1ce4e5b9) };
+    if (!random_one_in(&random, LATE_ONE_IN) || workload.overflow != OVERFLOW_NEVER ||
+        workload.endless.there)
+        return;
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        for (uint32_t l = 0; l < workload.clients[i].n_lanes; l++) {
+            struct lane *lane = &workload.clients[i].lanes[l];
+            if (lane->urgent || random_one_in(&random, 2))
+                continue;
+            lane->late_ns = 1 + random_below(&random, random_one_in(&random, 3) ? 3000000 : 50000);
+            if (lane->bytes > sizeof(struct hop) + 40)
+                lane->bytes = sizeof(struct hop) + 40;
+            workload.late = true;
+        }
+    if (workload.late) {
+        workload.config.timers_max = LATE_TIMERS;
+        workload.config.timer_bytes = 1 << 20;
+    }
+}
+
 void workload_draw(uint64_t seed)
 {
     static const int overflows[] = { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST,
@@ -156,6 +181,7 @@ void workload_draw(uint64_t seed)
     endless_draw();
     traces_draw();
     promises_draw();
+    late_draw();
     if (workload.overflow != OVERFLOW_NEVER && random_one_in(random, 2)) /* clients of two users */
         workload.config.waiting_quota_ns = random_one_in(random, 2) ? 1 : 1000 * 1000;
     for (uint32_t i = 0; i < workload.n_clients; i++)

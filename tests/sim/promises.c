@@ -83,7 +83,7 @@ void promises_begin(struct engine *e)
 void promises_look(struct engine *e)
 {
     uint64_t now = sim.now;
-    if (workload.promises.n == 0)
+    if (workload.promises.n == 0 && !workload.late)
         return;
     engine_timers_look(e);
     workload.promises.looked[0] = workload.promises.looked[1];
@@ -245,6 +245,12 @@ static uint32_t promises_members(const struct engine *e)
     return members;
 }
 
+/* Are there timers that are no memberships? What clients have posted for later is among them. */
+static bool promises_wait(const struct engine *e)
+{
+    return e->timers.n + shelf_count(e) != promises_members(e);
+}
+
 /* Nothing is open, and what was cancelled has been given back, and whom a link ends has ended. */
 static bool promises_settled(const struct engine *e, const struct keeper_book *book)
 {
@@ -252,7 +258,7 @@ static bool promises_settled(const struct engine *e, const struct keeper_book *b
         if (promises_is_open(&book->promises[i]) ||
             (book->promises[i].kind == PROMISE_END && !book->promises[i].word))
             return false;
-    return e->timers.n + shelf_count(e) == promises_members(e);
+    return !promises_wait(e);
 }
 
 bool promises_done(const struct engine *e)
@@ -263,7 +269,7 @@ bool promises_done(const struct engine *e)
             !promises_settled(e, book))
             return false;
     }
-    return true;
+    return !promises_wait(e);
 }
 
 void promises_check_still(const struct engine *e)

@@ -22,6 +22,8 @@
  *     was stopped has nothing to recover.
  * workload.H7  What is posted in a trace is run in it, place by place, by a child and its init too,
  *     behind a crash as before it, and comes back with its id; nothing else is.
+ * workload.H8  What is posted for later is sent no sooner, in its order, whether its client lives
+ *     or not; and in the end none is left.
  */
 #pragma once
 
@@ -48,6 +50,8 @@ struct lane {
     bool urgent;     /* all the way, through urgent lanes */
     bool correlated; /* posted with a correlation id, which a refusal repeats */
     uint64_t trace;  /* whose id its messages are posted with; 0: in none */
+    /* each is posted to be sent so much later; 0: at once. And when each is due. */
+    uint64_t late_ns, due_ns[NUMBERS_MAX];
     uint32_t posted, returned, next;
     bool came[NUMBERS_MAX];
     bool seen[PLACES_MAX][NUMBERS_MAX];
@@ -100,11 +104,13 @@ struct workload {
     struct endless endless;
     struct promises promises;
     bool poisoned;    /* some handlers fault */
+    bool late;        /* some lanes are posted for later */
     bool ready;       /* clients may post */
     uint64_t moved;   /* when a client, a root, or a keeper last got something, or it was revoked */
     uint64_t revoked; /* messages, when that was last looked at */
     uint64_t messages, runs, children, redelivered, stalls, reloads;
-    uint64_t traced, traced_again; /* runs in a trace, and those behind a crash */
+    uint64_t traced, traced_again;    /* runs in a trace, and those behind a crash */
+    uint64_t late_runs, late_orphans; /* of what was posted for later; ... by who has died since */
     struct fiber *control;
 };
 extern struct workload workload;
