@@ -22,7 +22,8 @@ int mayfly_spawn(struct engine_context *ctx, const struct promise_message *args,
         .args_size = sizeof(*args),
         .link = link,
     };
-    if (spawn.placement == PLACE_NODE || spawn.placement == PLACE_DETACHED)
+    if (spawn.placement == PLACE_NODE ||
+        (spawn.placement == PLACE_DETACHED && workload.config.detached_max == 0))
         spawn.placement = PLACE_SPREAD;
     int r = engine_ctx_spawn(ctx, mayfly_type, &spawn, ret_ref);
     if (r != -ENOSPC && r != -EAGAIN)

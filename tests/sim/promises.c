@@ -33,7 +33,8 @@ void promises_draw(void)
     for (uint32_t i = 0; i < promises->n; i++) {
         struct keeper_book *book = &promises->keepers[i];
         enum engine_placement placement = (enum engine_placement)random_below(&random, PLACE_N);
-        bool nowhere = placement == PLACE_NODE || placement == PLACE_DETACHED;
+        bool nowhere = placement == PLACE_NODE ||
+                       (placement == PLACE_DETACHED && workload.config.detached_max == 0);
         book->placement = nowhere ? PLACE_SPREAD : placement;
         book->most = 1 + random_below(&random, PROMISES_MAX);
     }
@@ -54,6 +55,10 @@ static void promises_begin_keeper(struct engine *e, uint32_t i)
     int r = engine_actor_lookup(e, name, &ref);
     if (r == -ENOENT && book->ref == 0)
         r = engine_actor_spawn_placed(e, keeper_get_types()->keeper, &spawn, &ref);
+    if ((r == -ENOSPC || r == -EAGAIN) && spawn.placement == PLACE_DETACHED) { /* no thread */
+        book->placement = spawn.placement = PLACE_SPREAD;
+        r = engine_actor_spawn_placed(e, keeper_get_types()->keeper, &spawn, &ref);
+    }
     if (r < 0)
         sim_fail("keeper %u: %s", i, strerror(-r));
     if (book->ref != 0 && ref != book->ref)
@@ -153,6 +158,7 @@ struct keeper_book *promises_turn(struct keeper *keeper)
     book->crashes = sim.n_crashes;
     book->running = true;
     book->member = keeper->joined;
+    workload.promises.counted.detached += book->placement == PLACE_DETACHED;
     workload.moved = sim.now;
     return book;
 }

@@ -92,7 +92,8 @@ struct keeper_book {
     struct promise promises[PROMISES_MAX];
 };
 
-/* How often each of this has come; `again`: turns that began a second time. */
+/* How often each of this has come; `again`: turns that began a second time; `detached`: that were
+ * on a thread of their own. */
 #define PROMISES_COUNTED(F)                                                                        \
     F(fired)                                                                                       \
     F(periods)                                                                                     \
@@ -104,7 +105,7 @@ struct keeper_book {
     F(withdrawn)                                                                                   \
     F(demonitored)                                                                                 \
     F(ends)                                                                                        \
-    F(ends_anew) F(put_off) F(songs) F(left) F(phases) F(again)
+    F(ends_anew) F(put_off) F(songs) F(left) F(phases) F(again) F(detached)
 
 struct promises {
     uint32_t n;         /* keepers; 0: nothing of all this is there */
