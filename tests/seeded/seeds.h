@@ -78,6 +78,7 @@
     SEED(no_bound, "a batch that is extended is not closed, however long others wait")             \
     SEED(trace_stays, "what is run behind a traced message is in its trace, too")                  \
     SEED(trace_gone, "what is run again behind a crash is in no trace")                            \
+    SEED(owner_anew, "what comes for one that has left begins a chain of its own")                 \
     SEED(later_gone, "recovery ends what clients have posted for later")
 
 #define SEEDS_NUMBER(name, what) SEED_##name,

@@ -330,6 +330,31 @@ static void test_another_client(void **state)
 }
 
 /* The executor dies before the end, between the end and its word, and behind the word. */
+/* timer_owners.TO3: who asks too late, beside one whom nobody has told yet, does not hide the
+ * monitors of the next client at that port from its end. */
+static void test_too_late_for_a_client(void **state)
+{
+    actor_ref gone = other.ref;
+    struct engine_event event;
+
+    (void)state;
+    monitors(&client, gone, 1);
+    close_port(&other);
+    monitors(&client, gone, 2);
+    fire(LATER);
+    fire(LATER + 2 * WATCH_ROUND_NS);
+    expect_told(&client, gone, 1, REASON_CLIENT_GONE);
+    expect_told(&client, gone, 2, REASON_CLIENT_GONE);
+    while (engine_event_next(f.engine, &event))
+        assert_int_equal(event.kind, ENGINE_EVENT_PORT_REMOVED);
+    open_port(&other, other.info.id, other.info.generation + 1, other.info.user);
+    monitors(&other, actor, 3);
+    assert_int_equal(f.engine->timers.n, 1);
+    close_port(&other);
+    fire(clock_now_ns());
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
 static void test_over_restarts(void **state)
 {
     (void)state;
@@ -723,6 +748,7 @@ int main(void)
         MONITOR_TEST(test_who_is_stopped),
         MONITOR_TEST(test_too_late),
         MONITOR_TEST(test_another_client),
+        MONITOR_TEST(test_too_late_for_a_client),
         MONITOR_TEST(test_over_restarts),
         MONITOR_TEST(test_who_did_not_outlive_it),
         MONITOR_TEST(test_taken_by_one_who_died),

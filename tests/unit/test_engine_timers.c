@@ -465,55 +465,6 @@ static void test_who_has_ended_is_sent_nothing(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
 }
 
-/* Kept actors' timers go on, in their order, with the next executor; what is armed then comes
- * behind them. */
-static uint32_t count_orphans(struct timer_owners *owners, const actor_ref *owner_of)
-{
-    uint32_t timer, n = 0;
-
-    for (; timer_owners_orphan(owners, &timer); n++) {
-        timer_owners_remove(owners, owner_of[timer], timer);
-        timer_owners_remove(owners, owner_of[timer], timer); /* and nothing comes of that */
-    }
-    return n;
-}
-
-/* timer_owners.TO1, beside two actors of which one gets the other's slot, and a third. */
-static void test_owners(void **state)
-{
-    enum { N = 30, SLOT = 3 };
-    const actor_ref first = actor_ref_make(SLOT, 1), second = actor_ref_make(SLOT, 2),
-                    third = actor_ref_make(SLOT + 1, 1);
-    static _Atomic uint32_t attached[8];
-    struct timer_owners owners = { 0 };
-    actor_ref owner_of[N];
-
-    (void)state;
-    assert_int_equal(timer_owners_open(&owners, N, 8, attached), 0);
-    for (uint32_t i = 0; i < 20; i++)
-        timer_owners_add(&owners, owner_of[i] = i % 2 ? first : third, i);
-    for (uint32_t i = 1; i < 20; i += 6)
-        timer_owners_remove(&owners, first, i);
-    assert_int_equal(timer_owners_count(&owners, first), 6);
-    assert_int_equal(timer_owners_count(&owners, third), 10);
-    assert_int_equal(load_relaxed(&attached[SLOT]), 6);
-    timer_owners_leave(&owners, second);
-    assert_int_equal(timer_owners_count(&owners, first), 6);
-    for (uint32_t i = 20; i < 24; i++) /* nobody has said that the first one has ended */
-        timer_owners_add(&owners, owner_of[i] = second, i);
-    timer_owners_add(&owners, owner_of[24] = first, 24);
-    assert_int_equal(timer_owners_count(&owners, first), 0);
-    assert_int_equal(timer_owners_count(&owners, second), 4);
-    timer_owners_leave(&owners, third);
-    timer_owners_remove(&owners, second, 21);
-    assert_int_equal(count_orphans(&owners, owner_of), 6 + 1 + 10);
-    assert_int_equal(timer_owners_count(&owners, second), 3);
-    timer_owners_leave(&owners, second);
-    assert_int_equal(count_orphans(&owners, owner_of), 3);
-    assert_int_equal(load_relaxed(&attached[SLOT]) + load_relaxed(&attached[SLOT + 1]), 0);
-    timer_owners_close(&owners);
-}
-
 /* timer_owners.TO2: long before they are due. What was cancelled is no dropped one. */
 static void test_those_of_who_has_ended_go(void **state)
 {
@@ -588,6 +539,8 @@ static void test_those_of_who_had_ended_go(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_timers_dropped), 5);
 }
 
+/* Kept actors' timers go on, in their order, with the next executor; what is armed then comes
+ * behind them. */
 static void test_over_a_restart(void **state)
 {
     (void)state;
@@ -757,7 +710,6 @@ int main(void)
         TIMER_TEST(test_a_period_of_who_has_ended),
         TIMER_TEST(test_bounds),
         TIMER_TEST(test_who_has_ended_is_sent_nothing),
-        cmocka_unit_test(test_owners),
         TIMER_TEST(test_those_of_who_has_ended_go),
         TIMER_TEST(test_those_of_who_had_ended_go),
         cmocka_unit_test_setup_teardown(test_more_than_one_look_takes, setup_for_many, teardown),

@@ -36,6 +36,7 @@ struct timer_owner {
     uint32_t first;  /* + 1 */
     uint32_t n;
     uint64_t bytes; /* of their places; of those that are put off alone */
+    actor_ref left; /* who of this slot has ended last, and left some */
 };
 struct timer_link {
     uint32_t next, prev;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/base/reserve.h"
 
 int timer_owners_open(struct timer_owners *o, uint32_t timers_max, uint32_t actors_max,
@@ -56,12 +57,19 @@ static void timer_owners_empty(struct timer_owners *o, struct timer_owner *of)
     timer_owners_count_add(o, of, -of->n);
 }
 
-/* timer_owners.TO1: an earlier actor of the slot has ended. */
+/* timer_owners.TO1, timer_owners.TO3 */
+static bool timer_owners_has_left(const struct timer_owner *of, actor_ref owner)
+{
+    uint32_t generation = actor_ref_generation(owner);
+    return (of->owner && generation < actor_ref_generation(of->owner)) ||
+           VALUE(owner_left, of->left && generation <= actor_ref_generation(of->left));
+}
+
 void timer_owners_add(struct timer_owners *o, actor_ref owner, uint32_t timer)
 {
     struct timer_owner *of = &o->of[actor_ref_slot(owner)];
     o->links[timer] = (struct timer_link){ .next = timer, .prev = timer };
-    if (of->owner && actor_ref_generation(owner) < actor_ref_generation(of->owner)) {
+    if (timer_owners_has_left(of, owner)) {
         timer_owners_join(o, &o->orphans, timer + 1);
         return;
     }
@@ -99,8 +107,10 @@ void timer_owners_weigh(struct timer_owners *o, actor_ref owner, int64_t bytes)
 void timer_owners_leave(struct timer_owners *o, actor_ref owner)
 {
     struct timer_owner *of = &o->of[actor_ref_slot(owner)];
-    if (of->owner == owner)
-        timer_owners_empty(o, of);
+    if (of->owner != owner)
+        return;
+    timer_owners_empty(o, of);
+    of->left = owner;
 }
 
 bool timer_owners_orphan(const struct timer_owners *o, uint32_t *ret_timer)

@@ -8,6 +8,9 @@
  *     whose owners have ended. A slot's chain is of one actor: who gets the slot finds it empty.
  * timer_owners.TO2  Any number of timers become orphans in a few stores; they end one by one, by
  *     the control thread.
+ * timer_owners.TO3  What comes for one that has left, too late, is an orphan at once. If a chain
+ *     began anew for it, those that it has left before would be taken for that chain's, and be
+ *     counted off `attached` a second time.
  */
 #pragma once
 
