@@ -175,12 +175,33 @@ static void check_consumed(const struct lane *lane, uint32_t client, uint32_t in
                          index, number, at);
 }
 
+/* timer_owners.TO3: whoever ends sees by one look whether anything hangs at its slot. */
+static void check_attached(const struct engine *e)
+{
+    const struct timers *t = &e->timers;
+    const struct timer_owners *tables[] = { &t->owners, &t->stashed, &t->watched,
+                                            &t->members.joined, &t->kept.of };
+    for (uint32_t slot = 0; slot < e->segment.header->actors_max; slot++) {
+        uint32_t n = 0;
+        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+            n += tables[i]->of[slot].n;
+        if (n != load_relaxed(&t->attached[slot]))
+            sim_fail("slot %u has %u timers at it, and %u are counted", slot, n,
+                     load_relaxed(&t->attached[slot]));
+    }
+}
+
 void check_empty(void)
 {
     struct engine *e = workload.engine;
     for (uint32_t i = 0; i < workload.n_clients && workload.overflow == OVERFLOW_NEVER; i++)
         for (uint32_t lane = 0; lane < workload.clients[i].n_lanes; lane++)
             check_consumed(&workload.clients[i].lanes[lane], i, lane);
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        if (workload.clients[i].presence == CLIENT_HERE) {
+            workload_client_receive(&workload.clients[i]);
+            watchers_check_end(&workload.clients[i]);
+        }
     for (uint32_t id = 0; id < e->segment.dead_letters; id++)
         if (queue_has_work(&e->segment.queues[id]))
             sim_fail("left over: queue %u is not empty", id);
@@ -190,6 +211,7 @@ void check_empty(void)
             sim_fail("left over: worker %u is attached to source %u with %llu bytes in its outbox",
                      id, slot->source, (unsigned long long)commit_out(slot));
     }
+    check_attached(e);
     check_dropped(e);
     for (uint32_t i = 0; i < workload.n_roots; i++)
         if (workload.roots[i].kept)

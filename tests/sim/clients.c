@@ -30,6 +30,8 @@ static void refusal_came(struct workload_client *wc, const struct envelope *reco
 {
     struct refusal refusal;
     memcpy(&refusal, envelope_payload(record), sizeof(refusal));
+    if (watchers_refused(wc, &refusal))
+        return;
     uint32_t index = (uint32_t)(refusal.correlation >> 32),
              number = (uint32_t)refusal.correlation - 1;
     const struct lane *lane = &wc->lanes[index < wc->n_lanes ? index : 0];
@@ -50,6 +52,10 @@ static void came_back(struct workload_client *wc, const struct envelope *record)
     uint32_t size = (uint32_t)envelope_payload_size(record);
     if (record->type == MESSAGE_TYPE_REFUSAL && size == sizeof(struct refusal)) {
         refusal_came(wc, record);
+        return;
+    }
+    if (record->type == MESSAGE_TYPE_PORT_DOWN && size == sizeof(struct down)) {
+        watchers_told(wc, record);
         return;
     }
     if (record->type != workload.message_type || size < sizeof(hop))
@@ -81,7 +87,7 @@ static void came_back(struct workload_client *wc, const struct envelope *record)
     lane->next = hop.number + 1;
 }
 
-static void client_receive_all(struct workload_client *wc)
+void workload_client_receive(struct workload_client *wc)
 {
     for (const struct envelope *record; (record = client_next(&wc->client));)
         came_back(wc, record);
@@ -146,7 +152,8 @@ static void live(struct workload_client *wc)
     while (post_some(wc)) {
         if (wc->lazy)
             sim_sleep_ns(random_below(&wc->random, 2000000));
-        client_receive_all(wc);
+        watchers_post(wc);
+        workload_client_receive(wc);
         workload_client_state(wc, &left, &away);
         if (left + away == 0)
             return;
@@ -171,6 +178,7 @@ void *workload_client_main(void *argument)
         while (wc->presence != CLIENT_HERE)
             (void)sim_block(WAIT_PARKED, PARKED_CLIENTS, SIM_NEVER);
     }
+    watchers_finish(wc);
     if (wc->leaves)
         wc->presence = CLIENT_LEAVING;
     wc->done = true;
@@ -184,7 +192,7 @@ void workload_client_rejoin(struct workload_client *wc)
         struct lane *lane = &wc->lanes[i];
         lane->floor = lane->next = lane->returned = lane->posted;
     }
-    wc->written_off = 0;
+    wc->written_off = wc->watches.n = 0;
     wc->died = true;
     client_again(&wc->client);
     wc->life++;

@@ -61,7 +61,7 @@ enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 static const char *const recovered_names[] = { RECOVERY_FIELDS(NAME) };
 enum { RECOVERY_FIELDS(INDEX) N_RECOVERED };
 static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits, traced, traced_again,
-    late_runs, late_orphans;
+    late_runs, late_orphans, watches_told, watches_given_up;
 static struct promises_counted promised;
 
 void cover_add(const struct engine *e)
@@ -75,6 +75,8 @@ void cover_add(const struct engine *e)
     traced_again += workload.traced_again;
     late_runs += workload.late_runs;
     late_orphans += workload.late_orphans;
+    watches_told += workload.watches_told;
+    watches_given_up += workload.watches_given_up;
 #define PROMISED(name) promised.name += workload.promises.counted.name;
     PROMISES_COUNTED(PROMISED)
 #undef PROMISED
@@ -97,6 +99,8 @@ bool cover_tell(void)
     all = tell("traced_again", traced_again) && all;
     all = tell("late_runs", late_runs) && all;
     all = tell("late_orphans", late_orphans) && all;
+    all = tell("watches_told", watches_told) && all;
+    all = tell("watches_given_up", watches_given_up) && all;
     printf("\n# promised:");
 #define PROMISED(name) all = tell(#name, promised.name) && all;
     PROMISES_COUNTED(PROMISED)

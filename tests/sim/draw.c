@@ -182,6 +182,7 @@ void workload_draw(uint64_t seed)
     traces_draw();
     promises_draw();
     late_draw();
+    watchers_draw();
     if (workload.overflow != OVERFLOW_NEVER && random_one_in(random, 2)) /* clients of two users */
         workload.config.waiting_quota_ns = random_one_in(random, 2) ? 1 : 1000 * 1000;
     for (uint32_t i = 0; i < workload.n_clients; i++)

@@ -88,7 +88,7 @@ void promises_begin(struct engine *e)
 void promises_look(struct engine *e)
 {
     uint64_t now = sim.now;
-    if (workload.promises.n == 0 && !workload.late)
+    if (workload.config.timers_max == 0)
         return;
     engine_timers_look(e);
     workload.promises.looked[0] = workload.promises.looked[1];

@@ -35,6 +35,7 @@
 #include "tests/sim/endless.h"
 #include "tests/sim/promises.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/watchers.h"
 
 enum { LANES_MAX = 4, ROOTS_MAX = 6, PLACES_MAX = 3, NUMBERS_MAX = 96 };
 
@@ -68,6 +69,7 @@ struct workload_client {
     struct client client;
     struct sim_random random;
     struct lane lanes[LANES_MAX];
+    struct watched_ends watches;
     uint32_t n_lanes, window, burst;
     bool lazy;            /* seldom receives */
     uint32_t written_off; /* dropped: nothing is under way, and they have not come back */
@@ -111,6 +113,7 @@ struct workload {
     uint64_t messages, runs, children, redelivered, stalls, reloads;
     uint64_t traced, traced_again;    /* runs in a trace, and those behind a crash */
     uint64_t late_runs, late_orphans; /* of what was posted for later; ... by who has died since */
+    uint64_t watches_told, watches_given_up;
     struct fiber *control;
 };
 extern struct workload workload;
@@ -127,6 +130,8 @@ void workload_client_state(const struct workload_client *client, uint32_t *ret_l
 void workload_draw(uint64_t seed);        /* draw.c */
 void *workload_client_main(void *client); /* clients.c */
 void workload_client_rejoin(struct workload_client *client);
+/* All that has come. */
+void workload_client_receive(struct workload_client *client);
 
 /* Runs one seed to its end: sim.failed says how. */
 void workload_run(uint64_t seed);
