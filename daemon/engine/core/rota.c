@@ -16,16 +16,15 @@ static uint32_t rota_words(const struct worker *w)
 /* The next ready source of the class at *from or behind it, round; *from moves behind it. */
 static int64_t rota_next_of(const struct worker *w, bool marked, uint32_t *from)
 {
-    uint32_t n_words = rota_words(w);
-    for (uint32_t i = 0; i <= n_words; i++) {
-        uint32_t word = (*from / 64 + i) % n_words;
+    uint32_t n_words = rota_words(w), word = *from / 64;
+    for (uint32_t i = 0; i <= n_words; i++, word = word + 1 < n_words ? word + 1 : 0) {
         uint64_t bits = load_relaxed(&w->called.ready[word]);
         bits &= marked ? w->rota.marked[word] : ~w->rota.marked[word];
         if (i == 0)
             bits &= ~UINT64_C(0) << (*from % 64);
         if (bits) {
             uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            *from = (source + 1) % (n_words * 64);
+            *from = source + 1 < n_words * 64 ? source + 1 : 0;
             return source;
         }
     }

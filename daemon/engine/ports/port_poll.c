@@ -27,7 +27,7 @@ static uint32_t port_poll_idle(struct port *port)
     return polls;
 }
 
-int64_t port_poll_hot(struct worker *w)
+int64_t port_poll_some(struct worker *w)
 {
     struct engine *e = w->engine;
     int64_t alone = -1;

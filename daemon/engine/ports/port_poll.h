@@ -7,9 +7,17 @@
 
 #include "daemon/engine/core/core.h"
 
+/* It polls some. */
+int64_t port_poll_some(struct worker *w);
 /* Ready bits for ports that this worker polls and that have something new. Returned is the source
  * of the only one, without a bit, if nothing else is ready: to be taken at once; else -1. */
-int64_t port_poll_hot(struct worker *w);
+static inline int64_t port_poll_hot(struct worker *w)
+{
+    uint64_t any = 0;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        any |= w->ports.hot[word];
+    return any ? port_poll_some(w) : -1;
+}
 /* Before sleeping: doorbells on.  True: something was published meanwhile. */
 bool port_make_cold(struct worker *w);
 /* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at

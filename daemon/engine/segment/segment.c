@@ -346,12 +346,9 @@ void segment_close(struct segment *segment)
     segment->base = NULL;
 }
 
-uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer)
+uint8_t *segment_window_other(const struct segment *segment, uint32_t queue, unsigned buffer)
 {
     const struct segment_header *h = segment->header;
-    if (queue < segment->n_queues)
-        return segment->base + h->windows_offset +
-               load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
     if (queue < segment->dead_letters)
         return segment->base + h->backlogs_offset +
                (2 * (uint64_t)(queue - segment->n_queues) + buffer) * segment_backlog_window(h);

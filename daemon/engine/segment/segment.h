@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/engine/base/atomic.h"
 #include "daemon/engine/engine.h"
 #include "proto/segment_layout.h"
 
@@ -51,8 +52,19 @@ uint64_t segment_message_window_bytes(const struct engine_config *config);
 /* Workers that a segment for `config` has room for. */
 uint32_t segment_workers_max(const struct engine_config *config);
 
+/* Of a queue that is no message queue. */
+uint8_t *segment_window_other(const struct segment *segment, uint32_t queue, unsigned buffer);
+
 /* Either buffer of any queue, and its size. */
-uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer);
+static inline uint8_t *segment_window(const struct segment *segment, uint32_t queue,
+                                      unsigned buffer)
+{
+    const struct segment_header *h = segment->header;
+    if (unlikely(queue >= segment->n_queues))
+        return segment_window_other(segment, queue, buffer);
+    return segment->base + h->windows_offset +
+           load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
+}
 uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue);
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
 /* Of a timer whose class and place are set. */
