@@ -64,8 +64,10 @@ int engine_ctx_join(struct engine_context *ctx, const char *name)
     int r = engine_groups_find(w, name, &group);
     if (r == -ENOENT)
         r = engine_groups_make(ctx, name, &group);
-    if (r == -EAGAIN) /* somebody else has made it just now */
+    if (r == -EAGAIN) { /* somebody else has made it just now, or there is no room for its init */
         r = engine_groups_find(w, name, &group);
+        r = r == -ENOENT ? -EAGAIN : r;
+    }
     return r < 0 ? r : group_join(w, group);
 }
 

@@ -52,6 +52,31 @@ static void test_a_member_that_never_drains(void **state)
     assert_int_equal(log_of(stuck)->n, 2);
 }
 
+/* A group that is to be made wants room for its init in its queue, of which there are two. */
+static void test_no_room_for_a_new_group(void **state)
+{
+    struct segment_header *header = f.engine->segment.header;
+    uint64_t limit = header->limit_bytes, word = 1;
+    actor_ref others[8];
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        others[i] = spawn(kept_type);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(engine_actor_send(f.engine, others[i], word_type, &word, sizeof(word)), 0);
+    shared->orders = (struct orders){ .act = ACT_JOIN_MANY, .n = 3, .name = "group" };
+    assert_int_equal(engine_actor_send(f.engine, publisher, go_type, NULL, 0), 0);
+    header->limit_bytes = 0;
+    assert_true(owner_take(&f.engine->sources[queue_of(publisher)], 0, 0));
+    mailbox_run(f.engine->workers[0], queue_of(publisher), false);
+    assert_int_equal(shared->result, -EAGAIN);
+    header->limit_bytes = limit;
+    shared->orders.act = ACT_NOTHING;
+    run_queues();
+    joins(publisher);
+    assert_int_equal(members_count(f.engine, group_of("prices")), 1);
+}
+
 /* group.G6 */
 static void test_what_a_client_publishes_counts_for_it(void **state)
 {
@@ -208,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GROUP_TEST(test_costs_nothing_while_nobody_publishes),
         GROUP_TEST(test_a_member_that_never_drains),
+        GROUP_TEST(test_no_room_for_a_new_group),
         GROUP_TEST(test_what_a_client_publishes_counts_for_it),
         GROUP_TEST(test_groups_are_listed),
         GROUP_TEST(test_refused),

@@ -241,9 +241,9 @@ struct odeon_host {
      * joins when the behaviour has returned, and is a member until it leaves, ends, or begins anew;
      * one whose state is kept stays one. A name is a group's or an actor's. Counts as one of the
      * actor's timers. -EALREADY: it is one; -EAGAIN: another behaviour is about to give an actor
-     * the name, or as of send_after; -EEXIST: an actor has it; -EINVAL: it is no name; -ENOSPC:
-     * there are 1,024 groups, or there is no room for another actor or name; -EPERM: outside a
-     * behaviour, an init or a fini. */
+     * the name, or as of send_after, or a queue has no room for a new group; -EEXIST: an actor has
+     * it; -EINVAL: it is no name; -ENOSPC: there are 1,024 groups, or there is no room for another
+     * actor or name; -EPERM: outside a behaviour, an init or a fini. */
     int (*join)(struct odeon_context *ctx, const char *group);
     /* (ABI 2.5) No publication that the group begins with behind this turn comes; one that has been
      * begun with may. -ENOENT: it is no member, or there is no such group; -EAGAIN, -EEXIST, -EPERM
