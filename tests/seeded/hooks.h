@@ -79,6 +79,7 @@ bool seeded_value_trace_id(uint64_t *ret, const struct envelope *envelope);
 bool seeded_value_step_done(int *ret);
 bool seeded_value_flush_rest(uint32_t *ret);
 bool seeded_value_owner_left(int *ret);
+bool seeded_value_kept_behind(bool *ret);
 bool seeded_value_shelf_claimed(int *ret);
 bool seeded_value_ask_taken(int *ret, struct worker *w, uint64_t token);
 bool seeded_value_stash_next(uint32_t *ret, uint32_t i, uint32_t n);

@@ -79,6 +79,7 @@
     SEED(trace_stays, "what is run behind a traced message is in its trace, too")                  \
     SEED(trace_gone, "what is run again behind a crash is in no trace")                            \
     SEED(owner_anew, "what comes for one that has left begins a chain of its own")                 \
+    SEED(kept_past, "what is published goes past what is kept for a member")                       \
     SEED(later_gone, "recovery ends what clients have posted for later")
 
 #define SEEDS_NUMBER(name, what) SEED_##name,

@@ -84,6 +84,12 @@ void seeded_at_group_sent(struct worker *w, const struct envelope *envelope)
         commit_flip(w, w->batch.source, end, w->batch.tail, w->outbox.length, 0, 0);
 }
 
+bool seeded_value_kept_behind(bool *ret)
+{
+    *ret = false;
+    return SEEDED(kept_past);
+}
+
 bool seeded_value_owner_left(int *ret)
 {
     *ret = 0;

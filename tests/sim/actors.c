@@ -236,8 +236,9 @@ static uint32_t type_register(struct engine *e, const char *name, enum engine_re
                                            .n_behaviours = 1,
                                            .behaviours = &behaviour,
                                            .init = init };
-    info.overflow = workload.overflow == OVERFLOW_NEVER ? OVERFLOW_POLICY_REJECT
-                                                        : (enum engine_overflow)workload.overflow;
+    info.overflow = workload.promises.crowded             ? OVERFLOW_POLICY_STALL
+                    : workload.overflow == OVERFLOW_NEVER ? OVERFLOW_POLICY_REJECT
+                                                          : (enum engine_overflow)workload.overflow;
     uint32_t id;
     int r = engine_actor_type_register(e, &info, &id);
     if (r < 0)

@@ -46,6 +46,7 @@ static const struct {
     COUNTER(timers_missed),
     COUNTER(links_ended),
     COUNTER(publications_sent),
+    COUNTER(publications_kept),
 };
 enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 

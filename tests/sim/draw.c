@@ -8,7 +8,7 @@
 /* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not
  * overflow. */
 enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36, URGENT_TRACED_MAX = 32, TRACED_ONE_IN = 3 };
-enum { LATE_ONE_IN = 4, LATE_TIMERS = 2048 };
+enum { LATE_ONE_IN = 4, LATE_TIMERS = 2048, CROWD_ONE_IN = 3, CROWD_TIMERS = 2048 };
 static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX *
                       (sizeof(struct envelope) + sizeof(struct hop) + 48) <=
                   ODEON_URGENT_BYTES,
@@ -129,13 +129,40 @@ static void traces_draw(void)
         }
 }
 
+/* Queues are small and songs are long in some loads: members are at their limits (group.G8).
+ * Nothing is refused for all that: what clients post waits in its port, and goes no further than to
+ * one actor and back. */
+static void crowd_draw(void)
+{
+    struct sim_random random = { .state = sim.seed ^ UINT64_C(0xd6e8feb86659fd93) };
+    if (!random_one_in(&random, CROWD_ONE_IN) || workload.promises.n == 0 ||
+        workload.port_overflow != OVERFLOW_NEVER)
+        return;
+    workload.promises.crowded = true;
+    workload.promises.mayflies_last = true; /* their own timers do */
+    workload.config.limit_bytes = 4096;
+    workload.config.timers_max = CROWD_TIMERS;
+    workload.config.timer_bytes = 4 << 20;
+    for (uint32_t i = 0; i < workload.n_clients; i++) {
+        struct workload_client *wc = &workload.clients[i];
+        wc->lazy = false;
+        for (uint32_t l = 0; l < wc->n_lanes; l++) {
+            struct lane *lane = &wc->lanes[l];
+            lane->n_places = lane->child_at = 1;
+            lane->urgent = false;
+            if (lane->bytes > sizeof(struct hop) + 40)
+                lane->bytes = sizeof(struct hop) + 40;
+        }
+    }
+}
+
 /* Some lanes of some loads, as above, whose messages are posted for later. They are small, so that
  * a user's share of the timers' bytes has room for all. */
 static void late_draw(void)
 {
     struct sim_random random = { .state = sim.seed ^ UINT64_C(0xbf58476d1ce4e5b9) };
     if (!random_one_in(&random, LATE_ONE_IN) || workload.overflow != OVERFLOW_NEVER ||
-        workload.endless.there)
+        workload.endless.there || workload.promises.crowded) /* whose queue is full waits */
         return;
     for (uint32_t i = 0; i < workload.n_clients; i++)
         for (uint32_t l = 0; l < workload.clients[i].n_lanes; l++) {
@@ -149,7 +176,8 @@ static void late_draw(void)
         }
     if (workload.late) {
         workload.config.timers_max = LATE_TIMERS;
-        workload.config.timer_bytes = 1 << 20;
+        if (workload.config.timer_bytes == 0)
+            workload.config.timer_bytes = 1 << 20;
     }
 }
 
@@ -181,6 +209,7 @@ void workload_draw(uint64_t seed)
     endless_draw();
     traces_draw();
     promises_draw();
+    crowd_draw();
     late_draw();
     watchers_draw();
     if (workload.overflow != OVERFLOW_NEVER && random_one_in(random, 2)) /* clients of two users */

@@ -11,7 +11,7 @@
 #include "tests/sim/promises.h"
 #include "tests/sim/workload.h"
 
-enum { KEEPER_PASSES = 3, KEEPER_PERIOD_NS = 100000 };
+enum { KEEPER_PASSES = 3, KEEPER_PERIOD_NS = 100000, KEEPER_REFRAIN = 1000 };
 
 static struct keeper_types types;
 
@@ -73,8 +73,8 @@ static void keeper_ask(const struct keeper *self, struct engine_context *ctx,
         engine_ctx_ask(ctx, to, types.question, 255,
                        &(struct engine_pieces){ .head = &question, .head_size = sizeof(question) },
                        timeout_ns, &promise->id);
-    if (r == -ESRCH && at < book->n - 1 && to == book->promises[at].mayfly)
-        book->n--; /* it is known to have ended */
+    if (promises_is_full(r) || (r == -ESRCH && at < book->n - 1 && to == book->promises[at].mayfly))
+        book->n--; /* there is no room; or it is known to have ended */
     else
         promises_must(r, "ask");
 }
@@ -94,9 +94,14 @@ static void keeper_have_mayfly(const struct keeper *self, struct engine_context 
 
 static void keeper_sing(struct keeper *self, struct engine_context *ctx)
 {
+    static const uint8_t refrain[KEEPER_REFRAIN];
     struct promise_message song = { .keeper = self->index, .number = self->sung + 1 };
-    int r = engine_ctx_publish(ctx, KEEPERS_GROUP, types.song,
-                               &(struct engine_pieces){ .head = &song, .head_size = sizeof(song) });
+    int r = engine_ctx_publish(
+        ctx, KEEPERS_GROUP, types.song,
+        &(struct engine_pieces){ .head = &song,
+                                 .head_size = sizeof(song),
+                                 .tail = refrain,
+                                 .tail_size = workload.promises.crowded ? sizeof(refrain) : 0 });
     if (r == -EAGAIN || r == -ENOENT) /* its first member's turn has not been committed */
         return;
     promises_must(r, "sing");
@@ -163,6 +168,8 @@ static void keeper_pay(struct keeper *self, struct engine_context *ctx)
     int r = engine_ctx_answer(ctx, &promise, types.answer,
                               &(struct engine_pieces){ .head = &self->owed.question,
                                                        .head_size = sizeof(self->owed.question) });
+    if (promises_is_full(r))
+        return;
     if (r != -ESTALE)
         promises_must(r, "answer later");
     workload.promises.counted.late_answers += r == 0;
@@ -337,6 +344,7 @@ static void keeper_answer(struct keeper *self, struct engine_context *ctx, const
                           const struct promise_message *question)
 {
     struct engine_promise promise;
+    int r;
     switch (promises_draw_below(5)) {
     case 0: /* not at all */
         return;
@@ -351,14 +359,18 @@ static void keeper_answer(struct keeper *self, struct engine_context *ctx, const
     case 2:
         if (ctx->hops >= KEEPER_PASSES)
             break;
-        promises_must(engine_ctx_forward(ctx, keeper_any(ctx), message), "pass a question on");
+        r = engine_ctx_forward(ctx, keeper_any(ctx), message);
+        if (promises_is_full(r))
+            break;
+        promises_must(r, "pass a question on");
         workload.promises.counted.passed_on++;
         return;
     default:
         break;
     }
-    promises_must(engine_ctx_reply(ctx, types.answer, question, sizeof(*question), NULL, 0),
-                  "answer");
+    r = engine_ctx_reply(ctx, types.answer, question, sizeof(*question), NULL, 0);
+    if (!promises_is_full(r))
+        promises_must(r, "answer");
 }
 
 static int keeper_question(void *state, const void *message, struct engine_context *ctx)
@@ -394,8 +406,9 @@ static int keeper_no_answer(void *state, const void *message, struct engine_cont
     uint32_t number = promises_find(book, outcome.token, PROMISE_QUESTION);
     const struct promise *promise = promises_settle(book, number, PROMISE_QUESTION);
     bool early = outcome.reason == REASON_DEADLINE && promise->due_ns > sim.now;
-    if (early || (outcome.reason != REASON_DEADLINE && outcome.reason != REASON_NO_SUCH_ACTOR &&
-                  outcome.reason != REASON_NOT_ACCEPTED))
+    bool full = outcome.reason == REASON_QUEUE_FULL && workload.promises.crowded;
+    if (early || (!full && outcome.reason != REASON_DEADLINE &&
+                  outcome.reason != REASON_NO_SUCH_ACTOR && outcome.reason != REASON_NOT_ACCEPTED))
         sim_fail("keeper %u, number %u: no answer for reason %u, %lld ns behind the deadline",
                  self->index, number, outcome.reason, (long long)(sim.now - promise->due_ns));
     workload.promises.counted.no_answers++;
@@ -464,11 +477,11 @@ static int keeper_init(void *state, const void *args, size_t size, struct engine
 
 /* ---- types */
 
-static uint16_t keeper_intern(struct engine *e, const char *name)
+static uint16_t keeper_intern(struct engine *e, const char *name, bool has_tail)
 {
     uint16_t id;
     promises_must(
-        engine_message_type_intern(e, name, 1, sizeof(struct promise_message), false, "", &id),
+        engine_message_type_intern(e, name, 1, sizeof(struct promise_message), has_tail, "", &id),
         "have a message type");
     return id;
 }
@@ -479,17 +492,17 @@ void keeper_register(struct engine *e)
     if (workload.promises.n == 0)
         return;
     promises_must(engine_groups_open(e), "have groups");
-    types.tick = keeper_intern(e, "tick");
-    types.question = keeper_intern(e, "question");
-    types.answer = keeper_intern(e, "answer");
-    types.word = keeper_intern(e, "word");
-    types.song = keeper_intern(e, "song");
+    types.tick = keeper_intern(e, "tick", false);
+    types.question = keeper_intern(e, "question", false);
+    types.answer = keeper_intern(e, "answer", false);
+    types.word = keeper_intern(e, "word", false);
+    types.song = keeper_intern(e, "song", true);
     const struct engine_behaviour keeper[] = {
         { .message_type = types.tick, .size = SIZE, .run = keeper_tick_initial },
         { .message_type = types.question, .size = SIZE, .run = keeper_question },
         { .message_type = types.answer, .size = SIZE, .run = keeper_answered },
         { .message_type = types.word, .size = SIZE, .run = keeper_word },
-        { .message_type = types.song, .size = SIZE, .run = keeper_song },
+        { .message_type = types.song, .size = SIZE, .has_tail = 1, .run = keeper_song },
         { .message_type = MESSAGE_TYPE_NO_ANSWER,
           .size = sizeof(struct no_answer),
           .run = keeper_no_answer },

@@ -47,7 +47,7 @@ static const struct {
     BUG(unstash_gone),  BUG(link_gone),     BUG(link_early),    BUG(timer_early),
     BUG(timer_no_redo), BUG(timer_no_undo), BUG(claim_kept),    BUG(watch_no_look),
     BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo), BUG(shelf_soon),
-    BUG(later_apart),   BUG(later_gone),    BUG(owner_anew),
+    BUG(later_apart),   BUG(later_gone),    BUG(owner_anew),    BUG(kept_past),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */

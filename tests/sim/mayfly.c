@@ -36,9 +36,10 @@ void mayfly_tell(struct engine_context *ctx, actor_ref mayfly, const struct prom
     struct engine_timer_times times = { .delay_ns = promises_draw_below(600000) };
     uint16_t tick = keeper_get_types()->tick;
     uint64_t id;
-    int r = promises_draw_one_in(2)
-                ? engine_ctx_send(ctx, mayfly, tick, 255, args, sizeof(*args))
-                : engine_ctx_send_after(ctx, mayfly, tick, 255, args, sizeof(*args), &times, &id);
+    int r = promises_draw_one_in(2) ? engine_ctx_send(ctx, mayfly, tick, 255, args, sizeof(*args))
+                                    : -EAGAIN;
+    if (r == -EAGAIN)
+        r = engine_ctx_send_after(ctx, mayfly, tick, 255, args, sizeof(*args), &times, &id);
     promises_must(r, "tell a mayfly");
 }
 
@@ -57,10 +58,14 @@ static int mayfly_tick(void *state, const void *message, struct engine_context *
     actor_ref child;
     if (self->keeper >= workload.promises.n || memcmp(self, message, sizeof(*self)) != 0)
         sim_fail("a moth is told to speak, or another mayfly");
+    int r = engine_ctx_send(ctx, workload.promises.keepers[self->keeper].ref,
+                            keeper_get_types()->word, 255, self, sizeof(*self));
+    if (promises_is_full(r)) { /* it is told once more */
+        mayfly_tell(ctx, ctx->self, self);
+        return ALLOCATION_NODELETE;
+    }
+    promises_must(r, "hear a last word");
     (void)mayfly_spawn(ctx, &moth, true, &child);
-    promises_must(engine_ctx_send(ctx, workload.promises.keepers[self->keeper].ref,
-                                  keeper_get_types()->word, 255, self, sizeof(*self)),
-                  "hear a last word");
     return ALLOCATION_DELETE + (int)(self->number % 3);
 }
 

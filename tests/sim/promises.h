@@ -110,6 +110,7 @@ struct keeper_book {
 struct promises {
     uint32_t n;         /* keepers; 0: nothing of all this is there */
     bool mayflies_last; /* over crashes, with their states; else they begin anew */
+    bool crowded; /* queues are small, songs are long: members are at their limits (group.G8) */
     struct sim_random random;
     struct keeper_book keepers[KEEPERS_MAX];
     uint64_t looked[2]; /* moments of the control thread's last two looks at the timers */
@@ -140,6 +141,8 @@ uint32_t promises_actors(struct engine *engine);
 
 bool promises_draw_one_in(uint32_t n);
 uint32_t promises_draw_below(uint32_t n);
+/* `r` says that a queue is full, where that may be. */
+bool promises_is_full(int r);
 /* Fails if `r` does: an actor cannot do what it says. */
 void promises_must(int r, const char *what);
 /* Registers a type; its plugin, version and policy are the same for all. */

@@ -19,7 +19,8 @@ void watchers_draw(void)
     for (uint32_t i = 0; i < workload.n_clients; i++)
         workload.clients[i].watches.most = 1 + random_below(&random, WATCHES_MAX);
     workload.config.timers_max = WATCHERS_TIMERS;
-    workload.config.timer_bytes = 1 << 20;
+    if (workload.config.timer_bytes == 0)
+        workload.config.timer_bytes = 1 << 20;
 }
 
 /* Another client, or one that a keeper has made, or a root. */

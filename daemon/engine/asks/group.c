@@ -185,8 +185,9 @@ static inline enum group_outcome group_send(struct worker *w, struct group_recor
     if (unlikely(actor_key_type(key) != r->type))
         group_record_of_type(r, w, actor_key_type(key));
     bool simple = group_is_simple(w, r, destination);
-    if (unlikely(wait.own || (!simple && !place_has_room(w, destination, r->size)))) {
-        if (wait.own || overflow_waits(w->engine, member, destination))
+    bool behind = VALUE(kept_behind, wait.own);
+    if (unlikely(behind || (!simple && !place_has_room(w, destination, r->size)))) {
+        if (behind || overflow_waits(w->engine, member, destination))
             return group_keep(w, r, member, wait.n);
         if (compose_at_limit(w, member, r->meta, destination, r->size) <= 0)
             return GROUP_MISSED;
