@@ -126,7 +126,9 @@ struct promises {
 void promises_draw(void);
 /* The engine has died, or has not begun: no turn runs, and nobody has looked at its timers. */
 void promises_crashed(void);
-/* Control thread: in each life of the engine, and again and again. */
+/* Control thread: in each life of the engine, before anything runs. */
+void promises_opened(struct engine *engine);
+/* ... then, and again and again. */
 void promises_begin(struct engine *engine);
 void promises_look(struct engine *engine);
 bool promises_done(const struct engine *engine);

@@ -38,6 +38,7 @@ static void boot(void)
     int r = engine_open(&workload.config, segment_fd, stats_fd, &e, &text);
     if (r < 0)
         sim_fail("engine_open: %s: %s", strerror(-r), text);
+    promises_opened(e);
     for (uint32_t i = 0; i < workload.n_clients; i++)
         if (workload.clients[i].presence != CLIENT_GONE)
             port_add(e, &workload.clients[i]);
