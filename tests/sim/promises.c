@@ -42,6 +42,22 @@ void promises_draw(void)
     }
 }
 
+/* Where there are threads enough, and room. */
+static int promises_spawn_keeper(struct engine *e, struct engine_spawn *spawn, actor_ref *ret_ref)
+{
+    uint32_t type = keeper_get_types()->keeper;
+    int r = engine_actor_spawn_placed(e, type, spawn, ret_ref);
+    if ((r == -ENOSPC || r == -EAGAIN) && spawn->placement == PLACE_DETACHED) {
+        spawn->placement = PLACE_SPREAD;
+        r = engine_actor_spawn_placed(e, type, spawn, ret_ref);
+    }
+    while (promises_is_full(r)) {
+        sim_sleep_ns(100000);
+        r = engine_actor_spawn_placed(e, type, spawn, ret_ref);
+    }
+    return r;
+}
+
 static void promises_begin_keeper(struct engine *e, uint32_t i)
 {
     struct keeper_book *book = &workload.promises.keepers[i];
@@ -56,11 +72,8 @@ static void promises_begin_keeper(struct engine *e, uint32_t i)
                                   .args_size = sizeof(i) };
     int r = engine_actor_lookup(e, name, &ref);
     if (r == -ENOENT && book->ref == 0)
-        r = engine_actor_spawn_placed(e, keeper_get_types()->keeper, &spawn, &ref);
-    if ((r == -ENOSPC || r == -EAGAIN) && spawn.placement == PLACE_DETACHED) { /* no thread */
-        book->placement = spawn.placement = PLACE_SPREAD;
-        r = engine_actor_spawn_placed(e, keeper_get_types()->keeper, &spawn, &ref);
-    }
+        r = promises_spawn_keeper(e, &spawn, &ref);
+    book->placement = spawn.placement;
     if (r < 0)
         sim_fail("keeper %u: %s", i, strerror(-r));
     if (book->ref != 0 && ref != book->ref)
@@ -69,7 +82,7 @@ static void promises_begin_keeper(struct engine *e, uint32_t i)
     /* Twice does no harm: it is nothing that was promised. */
     while (book->turn == 0 && (r = engine_actor_send(e, ref, keeper_get_types()->tick, &nothing,
                                                      sizeof(nothing))) < 0) {
-        if (r != -EAGAIN || !workload.promises.crowded)
+        if (!promises_is_full(r))
             sim_fail("keeper %u cannot begin: %s", i, strerror(-r));
         sim_sleep_ns(100000);
     }
