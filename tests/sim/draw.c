@@ -8,7 +8,7 @@
 /* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not
  * overflow. */
 enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36, URGENT_TRACED_MAX = 32, TRACED_ONE_IN = 3 };
-enum { LATE_ONE_IN = 4, LATE_TIMERS = 2048, CROWD_ONE_IN = 3, CROWD_TIMERS = 2048 };
+enum { LATE_ONE_IN = 4, CROWD_ONE_IN = 3, MANY_TIMERS = 2048 };
 static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX *
                       (sizeof(struct envelope) + sizeof(struct hop) + 48) <=
                   ODEON_URGENT_BYTES,
@@ -129,6 +129,19 @@ static void traces_draw(void)
         }
 }
 
+void workload_have_timers(void)
+{
+    workload.config.timers_max = MANY_TIMERS;
+    workload.config.timer_bytes = 4 << 20;
+}
+
+/* So that many of them fit into what there is for all. */
+static void lane_make_small(struct lane *lane)
+{
+    const uint32_t most = sizeof(struct hop) + 40;
+    lane->bytes = lane->bytes > most ? most : lane->bytes;
+}
+
 /* Queues are small and songs are long in some loads: members are at their limits (group.G8).
  * Nothing is refused for all that: what clients post waits in its port, and goes no further than to
  * one actor and back. */
@@ -141,8 +154,7 @@ static void crowd_draw(void)
     workload.promises.crowded = true;
     workload.promises.mayflies_last = true; /* their own timers do */
     workload.config.limit_bytes = 4096;
-    workload.config.timers_max = CROWD_TIMERS;
-    workload.config.timer_bytes = 4 << 20;
+    workload_have_timers();
     for (uint32_t i = 0; i < workload.n_clients; i++) {
         struct workload_client *wc = &workload.clients[i];
         wc->lazy = false;
@@ -150,14 +162,12 @@ static void crowd_draw(void)
             struct lane *lane = &wc->lanes[l];
             lane->n_places = lane->child_at = 1;
             lane->urgent = false;
-            if (lane->bytes > sizeof(struct hop) + 40)
-                lane->bytes = sizeof(struct hop) + 40;
+            lane_make_small(lane);
         }
     }
 }
 
-/* Some lanes of some loads, as above, whose messages are posted for later. They are small, so that
- * a user's share of the timers' bytes has room for all. */
+/* Some lanes of some loads, as above, whose messages are posted for later. */
 static void late_draw(void)
 {
     struct sim_random random = { .state = sim.seed ^ UINT64_C(0xbf58476d1ce4e5b9) };
@@ -170,15 +180,11 @@ static void late_draw(void)
             if (lane->urgent || random_one_in(&random, 2))
                 continue;
             lane->late_ns = 1 + random_below(&random, random_one_in(&random, 3) ? 3000000 : 50000);
-            if (lane->bytes > sizeof(struct hop) + 40)
-                lane->bytes = sizeof(struct hop) + 40;
+            lane_make_small(lane);
             workload.late = true;
         }
-    if (workload.late) {
-        workload.config.timers_max = LATE_TIMERS;
-        if (workload.config.timer_bytes == 0)
-            workload.config.timer_bytes = 1 << 20;
-    }
+    if (workload.late)
+        workload_have_timers();
 }
 
 void workload_draw(uint64_t seed)

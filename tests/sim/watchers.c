@@ -7,7 +7,7 @@
 
 #include "tests/sim/workload.h"
 
-enum { WATCHERS_ONE_IN = 4, WATCHERS_TIMERS = 2048 };
+enum { WATCHERS_ONE_IN = 4 };
 #define WATCHERS_ID (UINT64_C(1) << 40) /* no lane's correlation id has this bit */
 
 void watchers_draw(void)
@@ -18,14 +18,48 @@ void watchers_draw(void)
         return;
     for (uint32_t i = 0; i < workload.n_clients; i++)
         workload.clients[i].watches.most = 1 + random_below(&random, WATCHES_MAX);
-    workload.config.timers_max = WATCHERS_TIMERS;
-    if (workload.config.timer_bytes == 0)
-        workload.config.timer_bytes = 1 << 20;
+    workload_have_timers();
+}
+
+static const struct workload_client *watchers_client(actor_ref whom)
+{
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        if (actor_ref_slot(workload.clients[i].client.ref) == actor_ref_slot(whom))
+            return &workload.clients[i];
+    return NULL;
+}
+
+/* Not known of a mayfly, which ends by itself. */
+static bool watchers_may_have_ended(const struct watched_end *watch)
+{
+    actor_ref whom = watch->whom;
+    const struct workload_client *client = watchers_client(whom);
+    if (client)
+        return client->client.ref != whom || client->presence == CLIENT_LEAVING ||
+               client->presence == CLIENT_GONE;
+    for (uint32_t i = 0; i < workload.n_roots; i++)
+        if (workload.roots[i].ref == whom)
+            return !workload.roots[i].kept && watch->crashes != sim.n_crashes;
+    return true;
+}
+
+/* One that it watches, that has ended perhaps, and of which it has not been told: this is too late,
+ * beside one that is not (timer_owners.TO3). 0: there is none. */
+static actor_ref watchers_untold(const struct workload_client *wc)
+{
+    for (uint32_t i = 0; i < wc->watches.n; i++)
+        if (!wc->watches.of[i].told && watchers_client(wc->watches.of[i].whom) &&
+            watchers_may_have_ended(&wc->watches.of[i]))
+            return wc->watches.of[i].whom;
+    return 0;
 }
 
 /* Another client, or one that a keeper has made, or a root. */
 static actor_ref watchers_draw_whom(struct workload_client *wc)
 {
+    actor_ref untold = watchers_untold(wc);
+    if (untold && random_one_in(&wc->random, 2))
+        return untold;
     struct promises *promises = &workload.promises;
     uint32_t client = random_below(&wc->random, workload.n_clients);
     const struct keeper_book *book =
@@ -71,28 +105,6 @@ void watchers_post(struct workload_client *wc)
                                    .id = WATCHERS_ID | wc->life << 8 | watches->n,
                                    .crashes = sim.n_crashes };
     watchers_tell(wc, watch, MESSAGE_TYPE_PORT_DOWN);
-}
-
-static const struct workload_client *watchers_client(actor_ref whom)
-{
-    for (uint32_t i = 0; i < workload.n_clients; i++)
-        if (actor_ref_slot(workload.clients[i].client.ref) == actor_ref_slot(whom))
-            return &workload.clients[i];
-    return NULL;
-}
-
-/* Not known of a mayfly, which ends by itself. */
-static bool watchers_may_have_ended(const struct watched_end *watch)
-{
-    actor_ref whom = watch->whom;
-    const struct workload_client *client = watchers_client(whom);
-    if (client)
-        return client->client.ref != whom || client->presence == CLIENT_LEAVING ||
-               client->presence == CLIENT_GONE;
-    for (uint32_t i = 0; i < workload.n_roots; i++)
-        if (workload.roots[i].ref == whom)
-            return !workload.roots[i].kept && watch->crashes != sim.n_crashes;
-    return true;
 }
 
 static bool watchers_must_have_ended(actor_ref whom)

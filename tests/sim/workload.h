@@ -127,7 +127,9 @@ static inline bool workload_drops(void)
 /* What is left to post, and what has not come back. */
 void workload_client_state(const struct workload_client *client, uint32_t *ret_left,
                            uint32_t *ret_away);
-void workload_draw(uint64_t seed);        /* draw.c */
+void workload_draw(uint64_t seed); /* draw.c */
+/* Of a load with timers: room for more of them than it can arm at once. */
+void workload_have_timers(void);
 void *workload_client_main(void *client); /* clients.c */
 void workload_client_rejoin(struct workload_client *client);
 /* All that has come. */

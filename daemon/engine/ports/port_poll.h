@@ -7,7 +7,7 @@
 
 #include "daemon/engine/core/core.h"
 
-/* It polls some. */
+/* port_poll_hot() of one that polls some. */
 int64_t port_poll_some(struct worker *w);
 /* Ready bits for ports that this worker polls and that have something new. Returned is the source
  * of the only one, without a bit, if nothing else is ready: to be taken at once; else -1. */
