@@ -10,7 +10,7 @@
 #   --only    these benchmarks alone: those of run.sh that run inside the service, and post,
 #             post_batch, roundtrip
 #   --cores   numbers of workers (default: 1,2)
-#   --queues  numbers of queues a worker (default: 1,16)
+#   --queues  numbers of queues a worker (default: 1,16); "default" is what each build comes with
 #   --cpus    the CPUs of the workers (default: the first two that may be used)
 #   --set     a setting of both services, as of odeond
 #
@@ -49,8 +49,9 @@ wanted()
 run_once()
 {
     local BUILD=${BUILDS[$1]} name=$2 cores=$3 queues=$4 status=0
-    local settings=("workers=$cores" "affinity=$(cpus_of "$cores")" "queues-per-worker=$queues")
+    local settings=("workers=$cores" "affinity=$(cpus_of "$cores")")
     shift 4
+    [ "$queues" = default ] || settings+=("queues-per-worker=$queues")
     [ "$name" != pingpong_cross ] || settings+=(stealing=none)
     # A client has the other CPU to itself, as in run.sh.
     start_service run "${settings[@]}" "${EXTRA[@]}" || {

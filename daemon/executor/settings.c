@@ -45,7 +45,7 @@ static const struct setting {
       ODEON_WORKERS_MAX,
       "worker threads that there is room for; default: workers, or the cores that may be used if "
       "they are more" },
-    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 8,
+    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 4,
       1, ODEON_QUEUES_MAX, "message queues of each worker; every actor belongs to one of them" },
     { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512,
       ODEON_ACTORS_MAX, "actors that can exist at once, ports of clients included" },
@@ -380,7 +380,6 @@ static void settings_shrink(struct settings *settings, const struct setting_pair
         { "outbox-bytes", offsetof(struct settings, outbox_bytes), MIB(8) },
         { "backlog-bytes", offsetof(struct settings, backlog_bytes), MIB(4) },
         { "limit-bytes", offsetof(struct settings, limit_bytes), MIB(64) },
-        { "queues-per-worker", offsetof(struct settings, queues_per_worker), 4 },
         { "outbox-bytes", offsetof(struct settings, outbox_bytes), MIB(2) },
         { "queues-per-worker", offsetof(struct settings, queues_per_worker), 1 },
         { "outbox-bytes", offsetof(struct settings, outbox_bytes), KIB(512) },

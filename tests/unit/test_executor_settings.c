@@ -50,7 +50,7 @@ static void test_defaults(void **state)
     settings_init(&settings, 6);
     explain_init(&explain);
     assert_int_equal(settings.workers, 6);
-    assert_int_equal(settings.queues_per_worker, 8);
+    assert_int_equal(settings.queues_per_worker, 4);
     assert_int_equal(settings.actors, 1048576);
     assert_int_equal(settings.workers_max, 6);
     assert_int_equal(settings.attempts, 3);
@@ -380,7 +380,7 @@ static void test_change_later(void **state)
     const struct setting_pair mixed[] = { { "throughput", "78" },
                                           { "queues-per-worker", "3" },
                                           { "actors", "600" } };
-    const struct setting_pair same[] = { { "queues-per-worker", "8" } };
+    const struct setting_pair same[] = { { "queues-per-worker", "4" } };
     const struct setting_pair bad[] = { { "throughput", "78" }, { "queues-per-worker", "0" } };
     const struct setting_pair impossible[] = { { "queues-per-worker", "8192" } };
     struct settings settings;
@@ -391,7 +391,7 @@ static void test_change_later(void **state)
     settings_init(&settings, 2);
     assert_int_equal(change(&settings, mixed, 3, true, &done, &explain), 0);
     assert_int_equal(done.settings.throughput, 78);
-    assert_int_equal(done.settings.queues_per_worker, 8);
+    assert_int_equal(done.settings.queues_per_worker, 4);
     assert_int_equal(done.n_later, 2);
     assert_string_equal(done.later[0], "queues-per-worker");
     assert_string_equal(done.later[1], "actors");
