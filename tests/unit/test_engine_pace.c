@@ -40,7 +40,9 @@ enum deed {
     DEED_MANY,
     DEED_COUNTED,
     DEED_SPAWN_COUNTED,
-    DEED_LONG
+    DEED_LONG,
+    DEED_HAND,
+    DEED_TAKE
 };
 struct order {
     uint64_t deed;
@@ -53,7 +55,7 @@ static uint16_t message_order, message_drop, message_count;
 static uint32_t type_worker, type_sink;
 static actor_ref worker_ref, mate_ref, sink_ref;
 static _Atomic uint64_t sunk, run, failed, looks;
-static _Atomic uint64_t long_least_ns, long_most_ns;
+static _Atomic uint64_t long_least_ns, long_most_ns, passed;
 static _Atomic uint32_t stop;
 
 /* True: what is waited for has come. The test's patience ends it all. */
@@ -129,6 +131,13 @@ HANDLER static void spawn_one(struct engine_context *ctx)
                      &(actor_ref){ 0 });
 }
 
+/* To another actor: how many messages had been run by now. */
+HANDLER static void hand_over(struct engine_context *ctx)
+{
+    struct order next = { DEED_TAKE, load_relaxed(&run) };
+    engine_ctx_send(ctx, mate_ref, message_order, 0, &next, sizeof(next));
+}
+
 HANDLER static int on_order(void *self, const void *message, struct engine_context *ctx)
 {
     const struct order *in = message;
@@ -163,6 +172,13 @@ HANDLER static int on_order(void *self, const void *message, struct engine_conte
         break;
     case DEED_LONG:
         take_long();
+        break;
+    case DEED_HAND:
+        hand_over(ctx);
+        break;
+    case DEED_TAKE:
+        store_relaxed(&passed, load_relaxed(&run) - in->n);
+        engine_ctx_send(ctx, sink_ref, message_drop, 0, NULL, 0);
         break;
     default:
         break;
@@ -526,6 +542,29 @@ static void test_others_of_its_queue_have_their_turn(void **state)
     others_have_their_turn(UINT32_MAX);
 }
 
+/* ... and soon, where the batch is short: all of them are one worker's, so that nothing is run
+ * between who sends and its count. */
+static void test_others_of_its_queue_come_soon(void **state)
+{
+    enum { THROUGHPUT = 256, TIMES = 20 };
+    struct engine_fixture f;
+    (void)state;
+    begin(&f, 1, PLACE_PINNED);
+    store_relaxed(&f.engine->throughput, THROUGHPUT);
+    mate_ref = spawn(&f, type_worker, PLACE_PINNED, 0);
+    actor_ref hander = spawn(&f, type_worker, PLACE_SPREAD, 0);
+    tell(&f, DEED_AGAIN, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_until(load_acquire(&run) > QUICK));
+    for (uint64_t i = 1; i <= TIMES; i++) {
+        tell_actor(&f, hander, DEED_HAND, 0);
+        assert_true(engine_fixture_until(load_acquire(&sunk) == i));
+        assert_in_range(load_relaxed(&passed), 1, 2 * THROUGHPUT);
+    }
+    store_release(&stop, 1);
+    end(&f);
+}
+
 /* Spawns of a turn that hangs stay uncommitted: its worker is left alone (relieve.RV2). */
 static void test_all_arrives_beside_spawns(void **state)
 {
@@ -557,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_who_took_long_once_is_told),
         cmocka_unit_test(test_a_slice_ends),
         cmocka_unit_test(test_others_of_its_queue_have_their_turn),
+        cmocka_unit_test(test_others_of_its_queue_come_soon),
         cmocka_unit_test(test_all_arrives_beside_spawns),
     };
     return cmocka_run_group_tests_name("engine: when a send leaves", tests, NULL, NULL);

@@ -82,12 +82,20 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
         POINT(parked);
 }
 
+/* Of a batch that has been parked: is little left of it, so that its end costs next to nothing? */
+static bool mailbox_is_short(const struct segment_queue *queue)
+{
+    uint64_t tail = load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel)) ^ 1]),
+             wrap = load_relaxed(&queue->wrap);
+    return tail + wrap - load_relaxed(&queue->cursor) <= PLACE_SHORT_BYTES;
+}
+
 /* place.U6.  A run of the ordinary lane has ended. */
 static void mailbox_note_waiting(struct worker *w, struct source *source,
                                  const struct segment_queue *queue, bool done)
 {
     if (!done && load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0) {
-        if (w->pace.over || ++source->waited >= PLACE_WAITS)
+        if (w->pace.over || ++source->waited >= PLACE_WAITS || mailbox_is_short(queue))
             STEP(waits_bound, source->tail_free = false);
     } else if (source->waited) { /* a line that appenders read */
         source->waited = 0;

@@ -19,7 +19,9 @@
  *     well. While one waits, a commit goes the long way. There is room for it: the spawn has
  *     looked, and what has been sent since leaves OUTBOX_SYSTEM_BYTES.
  * place.U6  What waits in the active buffer behind a batch that is extended waits for PLACE_WAITS
- *     parks, or for a run that was cut by time: then the tail is closed, and the batch ends.
+ *     parks, or for a run that was cut by time, or for one park when no more than PLACE_SHORT_BYTES
+ *     are left of the batch: then the tail is closed, and the batch ends. (To end a long one costs
+ *     more: all that its messages send to the queue goes through the outbox.)
  */
 #pragma once
 
@@ -32,7 +34,10 @@
  * buffer: it touches a page more than what was gulped, with all that is touched behind its tail,
  * and a busy self-sender recycles warm memory instead of walking through the window. */
 enum { RING_PAGE_BYTES = RECLAIM_PAGE };
-enum { PLACE_WAITS = 128 }; /* of quick messages some milliseconds */
+enum {
+    PLACE_WAITS = 128,        /* of quick messages some milliseconds */
+    PLACE_SHORT_BYTES = 4096, /* some forty small messages */
+};
 static inline uint64_t place_ring_bytes(const struct worker *w, uint64_t bytes)
 {
     uint64_t ring = ((bytes + RING_PAGE_BYTES - 1) & ~(uint64_t)(RING_PAGE_BYTES - 1)) +
