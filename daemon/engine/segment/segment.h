@@ -67,6 +67,8 @@ static inline uint8_t *segment_window(const struct segment *segment, uint32_t qu
 }
 uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue);
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
+/* The place-th place for a timer's message of a class. */
+struct envelope *segment_timer_place(const struct segment *segment, uint32_t class, uint32_t place);
 /* Of a timer whose class and place are set. */
 struct envelope *segment_timer_message(const struct segment *segment,
                                        const struct segment_timer *timer);

@@ -31,6 +31,11 @@ static inline bool timer_stock_pop(struct timer_stock *stock, uint32_t *ret_numb
     stock->n--;
     return true;
 }
+/* The one that is taken next; n_max: there is none. */
+static inline uint32_t timer_stock_next(const struct timer_stock *stock)
+{
+    return stock->n ? stock->ring[stock->first] : stock->fresh;
+}
 /* The same, or one that was never used. */
 static inline bool timer_stock_take(struct timer_stock *stock, uint32_t *ret_number)
 {
