@@ -47,6 +47,7 @@ static const struct {
     COUNTER(links_ended),
     COUNTER(publications_sent),
     COUNTER(publications_kept),
+    COUNTER(publications_missed),
 };
 enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 

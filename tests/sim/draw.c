@@ -152,6 +152,7 @@ static void crowd_draw(void)
         workload.port_overflow != OVERFLOW_NEVER)
         return;
     workload.promises.crowded = true;
+    workload.promises.rejects = random_one_in(&random, 2);
     workload.promises.mayflies_last = true; /* their own timers do */
     workload.config.limit_bytes = 4096;
     workload_have_timers();
