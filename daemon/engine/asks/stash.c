@@ -36,8 +36,6 @@ static void stash_collect(const struct engine *e, actor_ref who, uint32_t most, 
     timer = first;
     do {
         const struct segment_timer *durable = &e->segment.timers[timer];
-        if (stash->n >= most && stash_is_in_order(e, durable))
-            break;
         if (durable->claim_count == 0 && stash->n < ODEON_STASH_MAX) {
             uint32_t at = stash->n++;
             /* as they were armed, but for what a recovery has found */
@@ -48,6 +46,10 @@ static void stash_collect(const struct engine *e, actor_ref who, uint32_t most, 
             stash->bytes += TIMER_CLASS_BYTES(durable->class);
         }
         timer = timer_owners_next(owners, timer);
+        if (stash->n >= most && stash_is_in_order(e, durable)) {
+            prefetch_read(&e->segment.timers[timer]); /* whoever takes one often takes another */
+            break;
+        }
     } while (timer != first);
     if (stash->n > most)
         stash->n = most;
@@ -85,40 +87,46 @@ static void stash_write(struct envelope *at, const struct worker *w,
         memcpy(envelope_payload(at), request->data, ctx->message_size);
 }
 
-/* stash.ST3 */
-static bool stash_is_full(struct engine *e, actor_ref who, uint64_t size)
+/* stash.ST3.  Under the mutex. */
+static bool stash_is_full(const struct engine *e, actor_ref who, uint64_t size)
 {
     const struct timer_owners *owners = &e->timers.stashed;
     struct stash stash;
-    pthread_mutex_lock(&e->timers.mutex);
     /* with those that have been taken back, and are there still */
     bool full = timer_owners_count(owners, who) >= e->config.stash_max ||
                 timer_owners_bytes(owners, who) + size > ODEON_STASH_BYTES;
-    if (full) {
-        stash_collect(e, who, ODEON_STASH_MAX, &stash);
-        full = stash.n >= e->config.stash_max || stash.bytes + size > ODEON_STASH_BYTES;
-    }
-    pthread_mutex_unlock(&e->timers.mutex);
-    return full;
+    if (!full)
+        return false;
+    stash_collect(e, who, ODEON_STASH_MAX, &stash);
+    return stash.n >= e->config.stash_max || stash.bytes + size > ODEON_STASH_BYTES;
+}
+
+static uint64_t stash_length(const struct worker *w)
+{
+    return envelope_prefix_bytes(stash_prefix(w)) + w->ctx.message_size;
+}
+
+static int stash_look(struct worker *w, const struct timer_request *request)
+{
+    return stash_is_full(w->engine, request->to, envelope_size(stash_length(w))) ? -ENOBUFS : 0;
 }
 
 int stash_put(struct worker *w, const void *message)
 {
-    struct engine *e = w->engine;
     const struct engine_context *ctx = &w->ctx;
-    uint64_t length = envelope_prefix_bytes(stash_prefix(w)) + ctx->message_size, id;
+    uint64_t length = stash_length(w), id;
     /* of which timers.h takes one optional word for granted */
-    uint64_t size = length > 8 ? length - 8 : 0;
-    const struct timer_request request = {
-        .to = ctx->self, .fill = stash_write, .stashed = true, .data = message, .size = size
-    };
+    const struct timer_request request = { .to = ctx->self,
+                                           .fill = stash_write,
+                                           .look = stash_look,
+                                           .stashed = true,
+                                           .data = message,
+                                           .size = length > 8 ? length - 8 : 0 };
     if (ctx->self == 0 || ctx->message_type < MESSAGE_TYPE_FIRST_USER)
         return -EPERM;
     if (w->actors.stashed_count == commit_count(w))
         return -EALREADY;
-    int r = stash_is_full(e, ctx->self, envelope_size(length)) ? -ENOBUFS : 0;
-    if (r == 0)
-        r = timers_arm_checked(w, &request, &id);
+    int r = timers_arm_checked(w, &request, &id);
     if (r == 0)
         w->actors.stashed_count = commit_count(w);
     stat_add(w, r == 0 ? STAT_stashed : STAT_stash_refused, 1);

@@ -59,6 +59,8 @@ void timer_heap_add(struct timer_heap *heap, struct timer_node node)
 
 void timer_heap_remove(struct timer_heap *heap, uint32_t timer)
 {
+    if (heap->place_of[timer] == 0)
+        return;
     uint32_t at = heap->place_of[timer] - 1;
     struct timer_node last = heap->nodes[--heap->n];
     heap->place_of[timer] = 0;

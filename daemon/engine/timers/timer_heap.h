@@ -16,6 +16,7 @@ int timer_heap_open(struct timer_heap *heap, uint32_t n_max);
 void timer_heap_close(struct timer_heap *heap, uint32_t n_max);
 /* It has no node yet; there is room for each timer's. */
 void timer_heap_add(struct timer_heap *heap, struct timer_node node);
+/* If it has one. */
 void timer_heap_remove(struct timer_heap *heap, uint32_t timer);
 /* It is looked at then, and not when it was to be. */
 void timer_heap_move(struct timer_heap *heap, uint32_t timer, uint64_t due_ns);

@@ -207,6 +207,8 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     members_add(e, timer);
     due_ns = kept_add(e, timer, due_ns);
     t->bytes += TIMER_CLASS_BYTES(durable->class);
+    if (timer_is_stashed(durable) && due_ns == WATCH_NEVER_NS)
+        return; /* its actor alone looks for it */
     timer_heap_add(
         timers_heap_of(e, timer),
         (struct timer_node){ .due_ns = due_ns, .sequence = durable->sequence, .timer = timer });
@@ -355,6 +357,14 @@ static void timers_write_message(struct envelope *at, const struct worker *w,
         memcpy(envelope_payload(at), request->data, request->size);
 }
 
+/* What is put off has no time. */
+static uint64_t timers_now(const struct timer_request *request)
+{
+    if (request->stashed)
+        return 0;
+    return request->clock == TIMER_CLOCK_BOOT ? clock_boot_ns() : clock_now_ns();
+}
+
 /* timers.TM1: the word last. */
 static uint64_t timers_write(struct worker *w, const struct timer_request *request, uint32_t timer,
                              uint32_t class, uint32_t place)
@@ -363,7 +373,7 @@ static uint64_t timers_write(struct worker *w, const struct timer_request *reque
     struct segment_timer *durable = &e->segment.timers[timer];
     uint32_t generation = timer_word_generation(load_relaxed(&durable->word));
     uint64_t word = timer_word(generation ? generation : 1, TIMER_LIVE);
-    uint64_t now_ns = request->clock == TIMER_CLOCK_BOOT ? clock_boot_ns() : clock_now_ns();
+    uint64_t now_ns = timers_now(request);
     durable->deadline_ns = request->watched || request->group || request->stashed
                                ? WATCH_NEVER_NS
                                : now_ns + request->delay_ns;
@@ -426,12 +436,15 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
     timers_settle(w, TIMER_SETTLES);
     if (request->group)
         r = members_make_room(e, request->group);
+    if (request->look)
+        r = request->look(w, request);
     if (r == 0 && timers_may(e, w, request) && timers_take(e, class, &timer, &place)) {
         *ret_id = timers_write(w, request, timer, class, place);
         timers_fetch_next(e, class);
         if (request->commit)
             request->commit(w, request);
-        timers_set_clock_earlier(e);
+        if (!request->stashed)
+            timers_set_clock_earlier(e);
     } else if (r == 0) {
         r = -EAGAIN;
     }

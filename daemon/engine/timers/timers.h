@@ -59,6 +59,8 @@ struct timer_request {
     bool kept;    /* ... or due when its receiver has room (kept.h); likewise */
     void (*fill)(struct envelope *at, const struct worker *w, const struct timer_request *request,
                  uint64_t id);
+    /* Under the mutex; 0: it may be armed. */
+    int (*look)(struct worker *w, const struct timer_request *request);
     uint64_t meta; /* type and behaviour, as envelope_meta() without a length */
     const void *data;
     size_t size;

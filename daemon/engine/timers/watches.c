@@ -54,6 +54,8 @@ void watches_hang(struct engine *e, uint32_t timer)
 {
     struct timers *t = &e->timers;
     const struct segment_timer *durable = &e->segment.timers[timer];
+    if (durable->watched == 0) /* a line less of those that are no watches */
+        return;
     t->marks[timer] = (struct watch_mark){ .hangs = watches_waits(durable) };
     if (!watches_waits(durable))
         return;
@@ -63,6 +65,8 @@ void watches_hang(struct engine *e, uint32_t timer)
 
 void watches_unhang(struct engine *e, uint32_t timer)
 {
+    if (e->segment.timers[timer].watched == 0)
+        return;
     struct watch_mark *mark = &e->timers.marks[timer];
     if (mark->hangs)
         timer_owners_remove(&e->timers.watched, e->segment.timers[timer].watched, timer);
