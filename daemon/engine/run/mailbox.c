@@ -90,12 +90,12 @@ static bool mailbox_is_short(const struct segment_queue *queue)
     return tail + wrap - load_relaxed(&queue->cursor) <= PLACE_SHORT_BYTES;
 }
 
-/* place.U6.  A run of the ordinary lane has ended. */
+/* place.U6.  A run of the ordinary lane has ended; `full`: by its limit. */
 static void mailbox_note_waiting(struct worker *w, struct source *source,
-                                 const struct segment_queue *queue, bool done)
+                                 const struct segment_queue *queue, bool done, bool full)
 {
     if (!done && load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0) {
-        if (w->pace.over || ++source->waited >= PLACE_WAITS || mailbox_is_short(queue))
+        if (w->pace.over || ++source->waited >= PLACE_WAITS || (full && mailbox_is_short(queue)))
             STEP(waits_bound, source->tail_free = false);
     } else if (source->waited) { /* a line that appenders read */
         source->waited = 0;
@@ -162,7 +162,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, done);
-    mailbox_note_waiting(w, &e->sources[id], queue, done);
+    mailbox_note_waiting(w, &e->sources[id], queue, done, n >= limit);
     overflow_freed(w, reclaim_after_run(w, id, queue, done));
     w->loop.ran = id;
     w->loop.ran_next = segment_window(&e->segment, id, queue_active(load_relaxed(&queue->sel)));

@@ -19,9 +19,10 @@
  *     well. While one waits, a commit goes the long way. There is room for it: the spawn has
  *     looked, and what has been sent since leaves OUTBOX_SYSTEM_BYTES.
  * place.U6  What waits in the active buffer behind a batch that is extended waits for PLACE_WAITS
- *     parks, or for a run that was cut by time, or for one park when no more than PLACE_SHORT_BYTES
- *     are left of the batch: then the tail is closed, and the batch ends. (To end a long one costs
- *     more: all that its messages send to the queue goes through the outbox.)
+ *     parks, or for a run that was cut by time, or for one by the number of its messages when no
+ *     more than PLACE_SHORT_BYTES are left of the batch: then the tail is closed, and the batch
+ *     ends. (To end a long one costs more: all that its messages send to the queue goes through the
+ *     outbox.)
  */
 #pragma once
 
