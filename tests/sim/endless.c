@@ -15,6 +15,9 @@ enum {
     ENDLESS_MORE = 4,    /* parks, or turns: of the one in which it came, and of the last one */
     ENDLESS_STEPS = 4,   /* times as many as other loads have */
     ENDLESS_NUMBERS = 8, /* of a lane whose messages wait for a slice each */
+    /* At once, of so many bytes: a batch that is not short (place.U6). */
+    ENDLESS_CROWD = 20,
+    ENDLESS_CROWD_BYTES = 240,
 };
 
 static uint32_t endless_type;
@@ -53,6 +56,9 @@ void endless_draw(void)
     endless->turns_max = (PLACE_WAITS + ENDLESS_MORE) * ENDLESS_THROUGHPUT_MAX;
     if (random_one_in(&random, 3))
         slow_draw(endless, &random);
+    endless->crowd = random_one_in(&random, 2) ? ENDLESS_CROWD : 1;
+    if (endless->crowd > 1)
+        endless->turns_max += 4 * endless->crowd; /* of two lives, before the wait and behind it */
     sim.steps_max *= ENDLESS_STEPS;
     workload.config.throughput = endless_throughput(&random);
     workload.stall_one_in = 0;
@@ -113,9 +119,9 @@ void endless_register(struct engine *e)
     int r = engine_message_type_intern(e, "again", 1, sizeof(uint64_t), true, "", &again_type);
     if (r < 0)
         sim_fail("message type: %s", strerror(-r));
-    struct engine_behaviour behaviour = { .message_type = again_type,
-                                          .size = sizeof(uint64_t),
-                                          .run = endless_run };
+    struct engine_behaviour behaviour = {
+        .message_type = again_type, .size = sizeof(uint64_t), .has_tail = 1, .run = endless_run
+    };
     struct engine_actor_type_info info = { .name = "endless",
                                            .plugin = "simulated",
                                            .version = 1,
@@ -136,15 +142,16 @@ void endless_begin(struct engine *e)
     struct engine_spawn spawn = { .placement = PLACE_PINNED,
                                   .place = ENDLESS_WORKER,
                                   .name = "endless" };
-    uint64_t again = 0;
+    static const uint8_t again[ENDLESS_CROWD_BYTES];
+    size_t size = workload.endless.crowd > 1 ? sizeof(again) : sizeof(uint64_t);
     actor_ref ref;
     if (!workload.endless.there || workload.endless.told)
         return;
     int r = engine_actor_lookup(e, "endless", &ref);
     if (r == -ENOENT)
         r = engine_actor_spawn_placed(e, endless_type, &spawn, &ref);
-    if (r == 0)
-        r = engine_actor_send(e, ref, again_type, &again, sizeof(again));
+    for (uint32_t i = 0; r == 0 && i < workload.endless.crowd; i++)
+        r = engine_actor_send(e, ref, again_type, again, size);
     if (r < 0)
         sim_fail("an endless actor: %s", strerror(-r));
     workload.endless.told = true;

@@ -3,9 +3,9 @@
  * root actor in its queue: the mate, which the first client posts to.
  *
  * endless.N1  What waits for others of the queue waits for so many of its turns at most (place.U6):
- *     of quick ones, those of PLACE_WAITS parks; of others, those of a slice. Counted are turns in
- *     which the queue's active buffer is not empty, and has been the active one: that goes on for
- *     ever if the batch does.
+ *     of quick ones, those of PLACE_WAITS parks, which only batches need that are not short; of
+ *     others, those of a slice. Counted are turns in which the queue's active buffer is not empty,
+ *     and has been the active one: that goes on for ever if the batch does.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct endless {
     bool there;
     bool halted;        /* it is to send nothing any more */
     bool told;          /* it has had its first message */
+    uint32_t crowd;     /* messages that it has at once */
     uint32_t turn_ns;   /* 0: quick, and the throughput is small; else it is large */
     uint32_t turns_max; /* endless.N1 */
     uint32_t turns;     /* while somebody has waited in the buffer that is active */

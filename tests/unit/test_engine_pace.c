@@ -12,6 +12,7 @@
 
 #include "daemon/engine/parts/types.h"
 #include "daemon/engine/run/pace.h"
+#include "daemon/engine/send/place.h"
 #include "daemon/engine/stuck/relieve.h"
 #include "tests/unit/engine_fixture.h"
 
@@ -517,14 +518,15 @@ static void test_a_slice_ends(void **state)
 }
 
 /* place.U6: so have the others of its queue, whether its runs are cut by the number of messages or
- * by their time. */
-static void others_have_their_turn(uint32_t throughput)
+ * by their time; it has `n` messages at once, which are a short batch or a long one. */
+static void others_have_their_turn(uint32_t throughput, uint32_t n)
 {
     struct engine_fixture f;
     begin(&f, 1, PLACE_PINNED);
     store_relaxed(&f.engine->throughput, throughput);
     mate_ref = spawn(&f, type_worker, PLACE_PINNED, 0);
-    tell(&f, DEED_AGAIN, 0);
+    for (uint32_t i = 0; i < n; i++)
+        tell(&f, DEED_AGAIN, 0);
     assert_int_equal(engine_start(f.engine), 0);
     assert_true(engine_fixture_until(load_acquire(&run) > QUICK));
     for (uint64_t i = 1; i <= 3; i++) {
@@ -538,8 +540,9 @@ static void others_have_their_turn(uint32_t throughput)
 static void test_others_of_its_queue_have_their_turn(void **state)
 {
     (void)state;
-    others_have_their_turn(256);
-    others_have_their_turn(UINT32_MAX);
+    others_have_their_turn(256, 1);
+    others_have_their_turn(256, PLACE_SHORT_BYTES / sizeof(struct order));
+    others_have_their_turn(UINT32_MAX, 1);
 }
 
 /* ... and soon, where the batch is short: all of them are one worker's, so that nothing is run
