@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/base/reserve.h"
 
 int timer_heap_open(struct timer_heap *heap, uint32_t n_max)
@@ -70,6 +71,7 @@ void timer_heap_remove(struct timer_heap *heap, uint32_t timer)
 
 void timer_heap_move(struct timer_heap *heap, uint32_t timer, uint64_t due_ns)
 {
+    engine_check("timer_heap.TH1", heap->place_of[timer] != 0);
     uint32_t at = heap->place_of[timer] - 1;
     struct timer_node node = heap->nodes[at];
     node.due_ns = due_ns;

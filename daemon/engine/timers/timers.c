@@ -222,6 +222,8 @@ void timers_end(struct engine *e, uint32_t timer)
     engine_check("shelf.SH1", !timers_is_shelved(e, timer));
     STEP(timer_ended, store_relaxed(&durable->word, ended));
     crash_order(); /* timers.TM5 */
+    engine_check("timer_heap.TH1",
+                 timer_is_stashed(durable) || timers_heap_of(e, timer)->place_of[timer] != 0);
     timer_heap_remove(timers_heap_of(e, timer), timer);
     timer_stock_put(&t->places[durable->class], durable->place);
     if (timer_word_state(ended) == TIMER_FREE)
@@ -436,7 +438,7 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
     timers_settle(w, TIMER_SETTLES);
     if (request->group)
         r = members_make_room(e, request->group);
-    if (request->look)
+    if (r == 0 && request->look)
         r = request->look(w, request);
     if (r == 0 && timers_may(e, w, request) && timers_take(e, class, &timer, &place)) {
         *ret_id = timers_write(w, request, timer, class, place);
