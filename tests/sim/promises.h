@@ -19,7 +19,7 @@
  * promises.P4  What is put off comes back once, the oldest first.
  * promises.P5  A member hears what is sung to its group from its join on until it leaves, each
  *     once, in the order of the singer; all of it, or, if its type says so, but for what its queue
- *     had no room for, and somebody is left out then. It is in the phase of its last committed
+ *     had no room for, and so much is counted at least. It is in the phase of its last committed
  *     turn.
  * promises.P6  A turn begins a second time only behind a crash, with the state it began with
  *     before. In the end each keeper's state is that of its last turn, nothing waits for its time,
@@ -114,6 +114,7 @@ struct promises {
     bool mayflies_last; /* over crashes, with their states; else they begin anew */
     bool crowded; /* queues are small, songs are long: members are at their limits (group.G8) */
     bool rejects; /* ... and are left out, instead of having it kept */
+    uint32_t n_unheard; /* songs that were to be heard then, before one that was */
     struct sim_random random;
     struct keeper_book keepers[KEEPERS_MAX];
     uint64_t looked[2]; /* moments of the control thread's last two looks at the timers */
@@ -167,5 +168,3 @@ bool promises_any_open(const struct keeper_book *book);
 /* Of a token, or a monitor. */
 uint32_t promises_find(const struct keeper_book *book, uint64_t id, enum promise_kind kind);
 void promises_sing(uint32_t singer, uint32_t number);
-/* May songs be missing? */
-bool promises_may_miss(const struct engine *engine);
