@@ -306,6 +306,26 @@ static void test_who_begins_anew_does_not(void **state)
     assert_words(1, 8, 1);
 }
 
+/* ... and can be one again before the control thread looks. */
+static void test_who_begins_anew_joins_at_once(void **state)
+{
+    (void)state;
+    members(BLOCK + 1, plain_type);
+    restart();
+    memset(shared->log, 0, sizeof(shared->log));
+    order_of(actors[2], (struct orders){ .act = ACT_LEAVE, .name = "prices" });
+    assert_int_equal(shared->result, -ENOENT);
+    joins(actors[1]);
+    publishes(7, 1);
+    fire(clock_now_ns());
+    publishes(8, 1);
+    assert_words(1, 7, 2);
+    assert_words(2, 0, 0);
+    assert_int_equal(members_count(f.engine, group_of("prices")), 1);
+    order_of(actors[1], (struct orders){ .act = ACT_JOIN, .name = "prices" });
+    assert_int_equal(shared->result, -EALREADY);
+}
+
 static void test_who_ends_leaves(void **state)
 {
     (void)state;
@@ -345,6 +365,7 @@ int main(void)
         GROUP_TEST(test_who_joins_behind_the_crash_gets_none_of_it),
         GROUP_TEST(test_who_keeps_its_state_stays),
         GROUP_TEST(test_who_begins_anew_does_not),
+        GROUP_TEST(test_who_begins_anew_joins_at_once),
         GROUP_TEST(test_who_ends_leaves),
     };
 

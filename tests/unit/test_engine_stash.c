@@ -486,6 +486,28 @@ static void test_begins_anew(void **state)
     assert_int_equal(list_letters(), 3);
 }
 
+/* stash.ST4: the new life has turns before the control thread looks. */
+static void test_begins_anew_and_takes_nothing_back(void **state)
+{
+    (void)state;
+    who = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    put_off(1, 8); /* as many as there may be */
+    timer_fixture_restart(&f, register_types);
+    assert_int_equal(stashed(who), 0);
+    post_open(who, 20, 0);
+    run_queues();
+    assert_int_equal(shared->result, 0);
+    expect_seen((const uint32_t[]){ 20 }, 1);
+    put_off(9, 12);
+    assert_int_equal(engine_fixture_stat(&f, STAT_stash_refused), 0);
+    fire(clock_now_ns());
+    assert_int_equal(list_letters(), 8);
+    post_open(who, 21, 0);
+    run_queues();
+    expect_seen((const uint32_t[]){ 21, 9, 10, 11, 12 }, 5);
+}
+
 static void test_ends(void **state)
 {
     (void)state;
@@ -659,6 +681,7 @@ int main(void)
         STASH_TEST(test_some_of_them_over_a_restart),
         STASH_TEST(test_room_of_what_was_taken_back),
         STASH_TEST(test_begins_anew),
+        STASH_TEST(test_begins_anew_and_takes_nothing_back),
         STASH_TEST(test_ends),
         STASH_TEST(test_many_end_at_once),
         STASH_TEST(test_turns_that_died),

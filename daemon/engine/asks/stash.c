@@ -23,6 +23,13 @@ static bool stash_is_in_order(const struct engine *e, const struct segment_timer
     return durable->sequence > e->timers.sequence_at_start;
 }
 
+/* stash.ST4: what a life that is over has put off is its owner's no more, also before the control
+ * thread has told anybody. */
+static bool stash_holds(const struct engine *e, const struct segment_timer *durable)
+{
+    return durable->claim_count == 0 && !timers_is_of_former_life(e, durable);
+}
+
 /* Under the mutex. The first `most` of them. What a turn has taken back is not in it any more, also
  * while that goes on. */
 static void stash_collect(const struct engine *e, actor_ref who, uint32_t most, struct stash *stash)
@@ -36,7 +43,7 @@ static void stash_collect(const struct engine *e, actor_ref who, uint32_t most, 
     timer = first;
     do {
         const struct segment_timer *durable = &e->segment.timers[timer];
-        if (durable->claim_count == 0 && stash->n < ODEON_STASH_MAX) {
+        if (stash_holds(e, durable) && stash->n < ODEON_STASH_MAX) {
             uint32_t at = stash->n++;
             /* as they were armed, but for what a recovery has found */
             for (; at > 0 && e->segment.timers[stash->timers[at - 1]].sequence > durable->sequence;

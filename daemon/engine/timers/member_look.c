@@ -27,7 +27,9 @@ int member_look_find(const struct engine *e, actor_ref who, actor_ref group, uin
     member_look_first(joined, who, &first, &timer);
     for (; timer != UINT32_MAX; member_look_next(joined, first, &timer)) {
         *ret_id = timer_id(&e->segment, timer);
-        if (e->segment.timers[timer].group == group && timers_is_there(&e->segment, *ret_id))
+        const struct segment_timer *durable = &e->segment.timers[timer];
+        if (durable->group == group && timers_is_there(&e->segment, *ret_id) &&
+            !timers_is_of_former_life(e, durable))
             return 0;
     }
     return -ENOENT;

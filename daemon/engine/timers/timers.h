@@ -175,6 +175,14 @@ static inline bool timers_is_of_another_life(const struct engine *engine,
                    .actor_types[segment_type_of_key(&engine->segment, actor_key_type(owner_key))]
                    .restart != RESTART_KEEP;
 }
+/* The same, of one whose owner lives: the timer is there until the control thread looks, but it is
+ * not this life's. */
+static inline bool timers_is_of_former_life(const struct engine *engine,
+                                            const struct segment_timer *timer)
+{
+    uint64_t key = load_relaxed(&engine->actors.table[actor_ref_slot(timer->owner)].key);
+    return timers_is_of_another_life(engine, timer, key);
+}
 /* Within a turn: as timers_cancel(). */
 int timers_claim(struct worker *w, uint64_t id);
 /* Within the turn that has claimed it: it has not. */
