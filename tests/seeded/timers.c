@@ -74,6 +74,12 @@ bool seeded_value_stash_next(uint32_t *ret, uint32_t i, uint32_t n)
     return SEEDED(stash_newest);
 }
 
+bool seeded_value_former_life(bool *ret)
+{
+    *ret = false;
+    return SEEDED(former_life);
+}
+
 /* What the members of one block are sent is committed, and the publication consumed, before it goes
  * to its group again. */
 void seeded_at_group_sent(struct worker *w, const struct envelope *envelope)

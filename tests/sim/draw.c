@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/sim/actors.h"
+#include "tests/sim/lodger.h"
 #include "tests/sim/workload.h"
 
 /* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not
@@ -217,6 +218,7 @@ void workload_draw(uint64_t seed)
     traces_draw();
     promises_draw();
     crowd_draw();
+    lodger_draw();
     late_draw();
     watchers_draw();
     if (workload.overflow != OVERFLOW_NEVER && random_one_in(random, 2)) /* clients of two users */

@@ -7,6 +7,7 @@
 #include "daemon/engine/engine_context.h"
 #include "daemon/engine/timers/shelf.h"
 #include "proto/envelope.h"
+#include "tests/sim/lodger.h"
 #include "tests/sim/mayfly.h"
 #include "tests/sim/promises.h"
 #include "tests/sim/workload.h"
@@ -66,7 +67,12 @@ static void keeper_ask(const struct keeper *self, struct engine_context *ctx,
     uint32_t at = book->n ? promises_draw_below(book->n) : 0;
     if (book->n && book->promises[at].kind == PROMISE_END)
         to = book->promises[at].mayfly;
+    actor_ref lodger = lodger_any();
     struct promise *promise = promises_make(book, PROMISE_QUESTION);
+    if (lodger) {
+        to = lodger;
+        promise->lodges = true;
+    }
     struct promise_message question = { .keeper = self->index, .number = book->n - 1 };
     promise->due_ns = sim.now + timeout_ns;
     int r =
@@ -407,11 +413,14 @@ static int keeper_no_answer(void *state, const void *message, struct engine_cont
     const struct promise *promise = promises_settle(book, number, PROMISE_QUESTION);
     bool early = outcome.reason == REASON_DEADLINE && promise->due_ns > sim.now;
     bool full = outcome.reason == REASON_QUEUE_FULL && workload.promises.crowded;
-    if (early || (!full && outcome.reason != REASON_DEADLINE &&
+    bool evicted =
+        outcome.reason == REASON_STASHED && promise->lodges && sim.n_crashes > promise->crashes;
+    if (early || (!full && !evicted && outcome.reason != REASON_DEADLINE &&
                   outcome.reason != REASON_NO_SUCH_ACTOR && outcome.reason != REASON_NOT_ACCEPTED))
         sim_fail("keeper %u, number %u: no answer for reason %u, %lld ns behind the deadline",
                  self->index, number, outcome.reason, (long long)(sim.now - promise->due_ns));
     workload.promises.counted.no_answers++;
+    workload.promises.counted.evicted += evicted;
     return keeper_act(self, ctx, book);
 }
 
@@ -525,4 +534,5 @@ void keeper_register(struct engine *e)
                                              .others = &other,
                                              .init = keeper_init });
     mayfly_register(e);
+    lodger_register(e);
 }

@@ -44,11 +44,11 @@ static const struct {
     BUG(visit_fence),   BUG(no_park_bit),   BUG(no_bound),      BUG(trace_stays),
     BUG(trace_gone),    BUG(timer_stays),   BUG(timer_gone),    BUG(cancel_gone),
     BUG(ask_stays),     BUG(member_gone),   BUG(stash_newest),  BUG(stash_gone),
-    BUG(unstash_gone),  BUG(link_gone),     BUG(link_early),    BUG(timer_early),
-    BUG(timer_no_redo), BUG(timer_no_undo), BUG(claim_kept),    BUG(watch_no_look),
-    BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo), BUG(shelf_soon),
-    BUG(later_apart),   BUG(later_gone),    BUG(owner_anew),    BUG(kept_past),
-    BUG(group_apart),
+    BUG(unstash_gone),  BUG(former_life),   BUG(link_gone),     BUG(link_early),
+    BUG(timer_early),   BUG(timer_no_redo), BUG(timer_no_undo), BUG(claim_kept),
+    BUG(watch_no_look), BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo),
+    BUG(shelf_soon),    BUG(later_apart),   BUG(later_gone),    BUG(owner_anew),
+    BUG(kept_past),     BUG(group_apart),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */

@@ -9,6 +9,7 @@
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/timers/shelf.h"
 #include "tests/sim/keeper.h"
+#include "tests/sim/lodger.h"
 #include "tests/sim/workload.h"
 
 enum { PROMISES_ONE_IN = 3, PROMISES_STEPS = 3, PROMISES_TIMERS = 256, PROMISES_STASH = 8 };
@@ -90,6 +91,7 @@ void promises_crashed(void)
 {
     for (uint32_t i = 0; i < workload.promises.n; i++)
         workload.promises.keepers[i].running = false;
+    lodger_crashed();
     memset(workload.promises.looked, 0, sizeof(workload.promises.looked));
 }
 
@@ -105,6 +107,7 @@ void promises_begin(struct engine *e)
 {
     if (sim.seed % 2) /* else only what is asked soon behind another question is on a shelf */
         e->timers.shelves.sparse_ns = UINT64_MAX;
+    lodger_begin(e);
     for (uint32_t i = 0; i < workload.promises.n; i++)
         promises_begin_keeper(e, i);
 }
@@ -264,6 +267,11 @@ void promises_sing(uint32_t singer, uint32_t number)
         if (book->member && book->from[singer] == 0)
             book->from[singer] = number;
     }
+    for (uint32_t i = 0; i < workload.promises.n_lodgers; i++) {
+        struct lodger_book *book = &workload.promises.lodgers[i];
+        if (book->member && book->from[singer] == 0)
+            book->from[singer] = number;
+    }
 }
 
 /* ---- what must be true */
@@ -276,7 +284,7 @@ static const struct keeper *promises_state(const struct engine *e, uint32_t inde
 
 static uint32_t promises_members(const struct engine *e)
 {
-    uint32_t members = 0;
+    uint32_t members = lodger_members();
     for (uint32_t i = 0; i < workload.promises.n; i++)
         members += promises_state(e, i)->joined;
     return members;
@@ -306,7 +314,7 @@ bool promises_done(const struct engine *e)
             !promises_settled(e, book))
             return false;
     }
-    return !promises_wait(e);
+    return lodger_done() && !promises_wait(e);
 }
 
 void promises_check_still(const struct engine *e)
@@ -393,17 +401,22 @@ uint32_t promises_actors(struct engine *e)
     actor_ref group;
     if (workload.promises.n == 0)
         return 0;
-    return workload.promises.n + (engine_actor_lookup(e, KEEPERS_GROUP, &group) == 0);
+    return workload.promises.n + workload.promises.n_lodgers +
+           (engine_actor_lookup(e, KEEPERS_GROUP, &group) == 0);
 }
 
 void promises_check_end(const struct engine *e)
 {
     uint32_t members = promises_members(e), unheard = workload.promises.n_unheard;
+    uint32_t sung[KEEPERS_MAX] = { 0 };
     for (uint32_t i = 0; i < workload.promises.n; i++)
         promises_check_keeper(promises_state(e, i), i);
     for (uint32_t i = 0; i < workload.promises.n; i++)
         for (uint32_t singer = 0; singer < workload.promises.n; singer++)
             unheard += promises_check_heard(promises_state(e, i), promises_state(e, singer));
+    for (uint32_t i = 0; i < workload.promises.n; i++)
+        sung[i] = promises_state(e, i)->sung;
+    lodger_check_end(sung);
     promises_check_missed(e, unheard);
     if (e->timers.n + shelf_count(e) != members)
         sim_fail("left over: %u timers, questions, monitors, memberships and what is put off, "

@@ -16,7 +16,8 @@
  * promises.P3  The end of who is monitored is told once, behind its last word, or not at all if the
  *     monitor was given up. One that begins anew with the executor has ended, and says its last
  *     word in its next life; one that lasts goes on.
- * promises.P4  What is put off comes back once, the oldest first.
+ * promises.P4  What is put off comes back once, the oldest first; in the life that has put it off:
+ *     behind the end of that, its asker is told.
  * promises.P5  A member hears what is sung to its group from its join on until it leaves, each
  *     once, in the order of the singer; all of it, or, if its type says so, but for what its queue
  *     had no room for, and so much is counted at least. It is in the phase of its last committed
@@ -37,6 +38,7 @@ enum {
     KEEPERS_MAX = 3,
     PROMISES_MAX = 24, /* of a keeper */
     KEEPER_PUTS_OFF = 3,
+    LODGERS_MAX = 2,
 };
 
 #define KEEPERS_GROUP "choir"
@@ -57,6 +59,7 @@ struct promise {
     /* of an end: whose; the turn that has heard the last word; how many crashes were before it */
     actor_ref mayfly;
     uint32_t word, crashes;
+    bool lodges; /* of a question: a lodger is asked */
 };
 
 /* All messages of keepers and mayflies: whose it is, and which. */
@@ -94,6 +97,24 @@ struct keeper_book {
     struct promise promises[PROMISES_MAX];
 };
 
+/* A question that a lodger was asked: what its committed turns have made of it. UNKNOWN: it was not
+ * asked yet, or the executor has died in that turn, or behind it. OUT: it was put off in a life
+ * that is over, whose end tells the asker. */
+enum lodger_guest_is { GUEST_UNKNOWN, GUEST_PUT_OFF, GUEST_BACK, GUEST_DONE, GUEST_OUT };
+struct lodger_guest {
+    enum lodger_guest_is is;
+    uint32_t turn; /* of the lodger's */
+};
+struct lodger_book {
+    actor_ref ref;
+    uint32_t turn; /* which began last, of all lives */
+    /* of this life: a turn that has not returned; it has joined; that has been committed; at the
+     * end of its last turn it had put something off */
+    bool running, joined, member, holds;
+    uint32_t from[KEEPERS_MAX], heard[KEEPERS_MAX]; /* likewise, as a keeper's */
+    struct lodger_guest guests[KEEPERS_MAX][PROMISES_MAX];
+};
+
 /* How often each of this has come; `again`: turns that began a second time; `detached`: that were
  * on a thread of their own. */
 #define PROMISES_COUNTED(F)                                                                        \
@@ -107,7 +128,8 @@ struct keeper_book {
     F(withdrawn)                                                                                   \
     F(demonitored)                                                                                 \
     F(ends)                                                                                        \
-    F(ends_anew) F(put_off) F(songs) F(left) F(phases) F(again) F(detached)
+    F(ends_anew)                                                                                   \
+    F(put_off) F(songs) F(left) F(phases) F(again) F(detached) F(lodged) F(evicted) F(lodgers_anew)
 
 struct promises {
     uint32_t n;         /* keepers; 0: nothing of all this is there */
@@ -117,6 +139,8 @@ struct promises {
     uint32_t n_unheard; /* songs that were to be heard then, before one that was */
     struct sim_random random;
     struct keeper_book keepers[KEEPERS_MAX];
+    uint32_t n_lodgers; /* lodger.h */
+    struct lodger_book lodgers[LODGERS_MAX];
     uint64_t looked[2]; /* moments of the control thread's last two looks at the timers */
     struct promises_counted {
 #define PROMISES_FIELD(name) uint64_t name;

@@ -27,7 +27,7 @@ static bool stash_is_in_order(const struct engine *e, const struct segment_timer
  * thread has told anybody. */
 static bool stash_holds(const struct engine *e, const struct segment_timer *durable)
 {
-    return durable->claim_count == 0 && !timers_is_of_former_life(e, durable);
+    return durable->claim_count == 0 && !VALUE(former_life, timers_is_of_former_life(e, durable));
 }
 
 /* Under the mutex. The first `most` of them. What a turn has taken back is not in it any more, also

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/timers/members.h"
 #include "daemon/engine/timers/timer_owners.h"
 #include "daemon/engine/timers/timers.h"
@@ -29,7 +30,7 @@ int member_look_find(const struct engine *e, actor_ref who, actor_ref group, uin
         *ret_id = timer_id(&e->segment, timer);
         const struct segment_timer *durable = &e->segment.timers[timer];
         if (durable->group == group && timers_is_there(&e->segment, *ret_id) &&
-            !timers_is_of_former_life(e, durable))
+            !VALUE(former_life, timers_is_of_former_life(e, durable)))
             return 0;
     }
     return -ENOENT;
