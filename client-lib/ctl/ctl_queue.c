@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = { "ordinary", "pinned", "follow", "detached" };
+static const char *const kinds[] = { "ordinary", "pinned", "follow", "aside", "detached" };
 
 enum queue_sort { QUEUE_BY_BYTES, QUEUE_BY_WAIT, QUEUE_BY_ACTORS, QUEUE_BY_N };
 static const char *const queue_sorts[QUEUE_BY_N] = { "bytes", "wait", "actors" };
@@ -157,7 +157,8 @@ static int queue_parse(struct ctl *ctl, enum queue_sort *ret_by)
     if (!known)
         return ctl_fail(
             ctl, CTL_USAGE,
-            "--kind: '%s' is no kind of queue. Write ordinary, pinned, follow or detached", kind);
+            "--kind: '%s' is no kind of queue. Write ordinary, pinned, follow, aside or detached",
+            kind);
     *ret_by = QUEUE_BY_BYTES;
     while (sort && *ret_by < QUEUE_BY_N && strcmp(sort, queue_sorts[*ret_by]) != 0)
         ++*ret_by;

@@ -38,7 +38,7 @@ static void queue_row_init(struct engine *engine, const struct engine_queue_view
 
 static bool command_queue_kind_is_known(const char *kind)
 {
-    static const char *const kinds[] = { "", "ordinary", "pinned", "follow", "detached" };
+    static const char *const kinds[] = { "", "ordinary", "pinned", "follow", "aside", "detached" };
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kind, kinds[i]) == 0)
@@ -64,7 +64,8 @@ int command_queue_list(struct executor *executor, const Odeon__Request *request,
     if (!command_queue_kind_is_known(kind))
         return explain_set(
             &reply->explain, -EINVAL,
-            "'%.64s' is no kind of queue: there are ordinary, pinned, follow and detached ones",
+            "'%.64s' is no kind of queue: there are ordinary, pinned, follow, aside and detached "
+            "ones",
             kind);
     odeon__queue_list_reply__init(body);
     body->queues = rows;

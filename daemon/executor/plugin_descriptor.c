@@ -446,7 +446,7 @@ static int plugin_descriptor_check_abi(const struct odeon_plugin *d, struct expl
     if (d->abi_major == 1)
         return explain_set(
             explain, -EINVAL,
-            "the plugin's abi_major is 1 (Odeon 0.1), ours is %d: compile the plugin "
+            "the plugin's abi_major is 1 (a build before ABI 2), ours is %d: compile the plugin "
             "again with this version's headers; its source can stay as it is",
             ODEON_PLUGIN_ABI_MAJOR);
     if (d->abi_major != ODEON_PLUGIN_ABI_MAJOR)

@@ -293,7 +293,7 @@ static void test_segment_of_layout_1_is_kept(void **state)
     (void)state;
     refuse_and_go_on_by("segment", offsetof(struct segment_header, version),
                         (uint32_t)(5 - SEGMENT_VERSION),
-                        "the segment is of layout 1 (Odeon 0.1), this build has layout 2");
+                        "the segment is of layout 1 (before ABI 2), this build has layout 2");
 }
 
 /* What a build of before timers has left. */

@@ -73,7 +73,7 @@ static void test_usage_errors(void **state)
         { "actor|spawn|counter|--pinned|--follow",
           "--pinned and --follow: an actor lives in one place" },
         { "actor|spawn|counter|--follow=1", "takes no value" },
-        { "queue|list|--kind|blue", "Write ordinary, pinned, follow or detached" },
+        { "queue|list|--kind|blue", "Write ordinary, pinned, follow, aside or detached" },
         { "queue|list|--type|counter", "--type does not belong to it" },
         { "executor|set|stealing", "KEY=VALUE" },
         { "executor|set|a=1|a=2", "given twice" },

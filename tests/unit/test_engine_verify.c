@@ -195,7 +195,7 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->header->windows_offset, UINT64_MAX / 2, "header is damaged");
     DAMAGE(S->header->coming.timers.offset, 4096, "header is damaged");
     DAMAGE(S->header->coming.blocks.offset, 4096, "header is damaged");
-    DAMAGE(S->header->version, 5, "is of layout 1 (Odeon 0.1), this build has layout 2");
+    DAMAGE(S->header->version, 5, "is of layout 1 (before ABI 2), this build has layout 2");
     DAMAGE(S->header->version, 6, "is of an earlier build of layout 2, which knew less");
     DAMAGE(S->header->version, 7, "is of an earlier build of layout 2, which knew less");
     DAMAGE(S->header->version, 8, "is of an earlier build of layout 2, which knew less");

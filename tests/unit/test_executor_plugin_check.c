@@ -294,8 +294,9 @@ static void test_abi(void **state)
     plugin.abi_major = 7;
     refuse_descriptor("abi_major is 7, ours is 2");
     plugin.abi_major = 1;
-    refuse_descriptor("abi_major is 1 (Odeon 0.1), ours is 2: compile the plugin again with this "
-                      "version's headers");
+    refuse_descriptor(
+        "abi_major is 1 (a build before ABI 2), ours is 2: compile the plugin again with this "
+        "version's headers");
     plugin.abi_minor = ODEON_PLUGIN_ABI_MINOR + 1;
     refuse_descriptor("abi_minor is 7, ours is 6");
     plugin.context_size = 1;

@@ -81,7 +81,9 @@ struct odeon_actor_info {
     odeon_ref ref, spawned_by;
     const char *type, *name, *state;
     uint32_t queue, worker;
-    const char *kind; /* of its queue: "ordinary", "pinned", "follow", "detached"; "" of a port */
+    /* of its queue: "ordinary", "pinned", "follow", "aside" (its worker does not get out of a
+     * handler), "detached"; "" of a port */
+    const char *kind;
 };
 struct odeon_actor_detail {
     uint32_t struct_size, state_size;
@@ -158,7 +160,7 @@ struct odeon_queue_info {
     uint64_t bytes, actors;   /* that wait in it, that live in it */
     uint64_t urgent_bytes;    /* that wait in its urgent lane */
     int retiring;             /* takes no new actors: its worker is not active any more */
-    const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
+    const char *kind;         /* "ordinary", "pinned", "follow", "aside", "detached" */
     /* Of the oldest message that waits in either: who is to get it (ODEON_NOBODY: none waits, or
      * somebody is just appending to it), and how long it has waited, at least (0: not known). */
     odeon_ref oldest_to;

@@ -49,7 +49,7 @@
  *   -EMFILE         too many descriptors in this process, or in the service's; or this client has
  *                   32 ports, the most
  *   -ENFILE         the service has 256 ports, the most, or no descriptor left
- *   -EUSERS         the service has 1,024 clients, the most
+ *   -EUSERS         the service has 1,024 clients, the most; 1,008 of users whom quotas bind
  *   -ENOSPC, -ENOBUFS, -ENOMEM   a table, room set aside, or memory is used up, here or there
  *   -EAGAIN         the ring is full, or the service is just starting: try again
  *   -EBUSY          in use; or as many requests wait as can

@@ -62,8 +62,8 @@
         void *self_, struct odeon_context *ctx_)
 
 /* ODEON_INIT(counter) { ...; return 0; }                          gets self and ctx
- * ODEON_INIT(counter, struct counter_args) { ...; return 0; }     and args; spawned with arguments
- * of another size: -EINVAL */
+ * ODEON_INIT(counter, struct counter_args) { ...; return 0; }     and args; with arguments of
+ * another size it is not run: init has failed, with -EINVAL */
 #define ODEON_INIT(...)                                                                            \
     ODEON_PICK_THIRD_(__VA_ARGS__, ODEON_INIT_ARGS_, ODEON_INIT_PLAIN_, 0)(__VA_ARGS__)
 #define ODEON_PICK_THIRD_(a_, b_, c_, ...) c_

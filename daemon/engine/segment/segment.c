@@ -124,8 +124,8 @@ static int segment_refuse_version(uint32_t theirs, const char **reterr_text)
             "is; start the build that made it and stop that, which drains it; then start this one";
     else
         *reterr_text =
-            "the segment is of layout 1 (Odeon 0.1), this build has layout 2: it is kept as it is; "
-            "start the build that made it and stop that, which drains it; then start this one";
+            "the segment is of layout 1 (before ABI 2), this build has layout 2: it is kept as it "
+            "is; start the build that made it and stop that, which drains it; then start this one";
     return -EPROTO;
 }
 

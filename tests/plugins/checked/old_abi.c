@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* EXPECT: refused its ABI is 1.0
- * A plugin of Odeon 0.1. */
+ * A plugin from before ABI 2. */
 #define ODEON_PLUGIN_ABI_MAJOR 1
 #define ODEON_PLUGIN_ABI_MINOR 0
 #define ODEON_VERSION_H
