@@ -7,19 +7,20 @@
 
 #define LATER (clock_now_ns() + UINT64_C(3600000000000))
 
-enum act { ACT_NOTHING, ACT_SPAWN, ACT_SPAWN_DIE, ACT_CANCEL, ACT_END };
+enum act { ACT_NOTHING, ACT_SPAWN, ACT_SPAWN_DIE, ACT_CANCEL, ACT_MONITOR, ACT_END };
 struct orders {
     enum act act;
     uint32_t type;
     struct engine_spawn spawn;
     uint64_t id;
     uint32_t n;
+    actor_ref to;
 };
 struct shared {
     struct orders orders;
     int result;
     actor_ref child;
-    uint64_t n_inits, n_finis;
+    uint64_t n_inits, n_finis, monitor;
 };
 
 static struct engine_fixture f;
@@ -50,6 +51,8 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
     if (o.act == ACT_CANCEL)
         shared->result =
             engine_ctx_timer_cancel(ctx, o.id) == -ENOENT ? engine_ctx_demonitor(ctx, o.id) : 0;
+    if (o.act == ACT_MONITOR)
+        shared->result = engine_ctx_monitor(ctx, o.to, &shared->monitor);
     if (o.act == ACT_SPAWN_DIE)
         raise(SIGKILL);
     return o.act == ACT_END ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
@@ -68,19 +71,27 @@ static void on_fini(void *self, struct engine_context *ctx)
     shared->n_finis++;
 }
 
+static int on_down(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message, (void)ctx;
+    return ALLOCATION_NODELETE;
+}
+
 static void register_type(const char *name, enum engine_restart restart, uint32_t *ret_type)
 {
-    struct engine_behaviour behaviour = { go_type, 0, 0, on_go };
+    static struct engine_behaviour behaviours[2];
     const struct engine_actor_type_info info = { .name = name,
                                                  .plugin = "test",
                                                  .version = 1,
                                                  .state_size = 8,
                                                  .restart = restart,
-                                                 .n_behaviours = 1,
-                                                 .behaviours = &behaviour,
+                                                 .n_behaviours = 2,
+                                                 .behaviours = behaviours,
                                                  .init = on_init,
                                                  .fini = on_fini };
 
+    behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
+    behaviours[1] = (struct engine_behaviour){ MESSAGE_TYPE_DOWN, sizeof(struct down), 0, on_down };
     assert_int_equal(engine_actor_type_register(f.engine, &info, ret_type), 0);
 }
 
@@ -235,6 +246,36 @@ static void test_of_a_parent_that_is_not_resumed(void **state)
 }
 
 /* link.LK1 */
+/* Its parent is not run, and is there: no end, over a restart neither. */
+static void test_of_a_parent_in_quarantine(void **state)
+{
+    (void)state;
+    spawn_of(parent, plain_type, NULL);
+    assert_true(engine_actor_type_crashed(f.engine, kept_type, 1, 1, 1));
+    engine_type_quarantined(f.engine, kept_type);
+    fire(LATER);
+    restart();
+    fire(LATER);
+    assert_true(lives(shared->child));
+    assert_int_equal(engine_fixture_stat(&f, STAT_links_ended), 0);
+}
+
+/* A monitor of somebody who is not there yet does not come between them. */
+static void test_beside_a_monitor_of_nobody(void **state)
+{
+    (void)state;
+    spawn_of(parent, plain_type, NULL);
+    order_of(shared->child,
+             (struct orders){
+                 .act = ACT_MONITOR,
+                 .to = actor_ref_make(actor_ref_slot(parent), actor_ref_generation(parent) + 7) });
+    assert_int_equal(shared->result, 0);
+    fire(LATER);
+    order_of(parent, (struct orders){ .act = ACT_END });
+    fire(LATER);
+    assert_false(lives(shared->child));
+}
+
 static void test_a_turn_that_died(void **state)
 {
     (void)state;
@@ -322,6 +363,8 @@ int main(void)
         LINK_TEST(test_over_a_restart),
         LINK_TEST(test_of_a_parent_that_begins_anew),
         LINK_TEST(test_of_a_parent_that_is_not_resumed),
+        LINK_TEST(test_of_a_parent_in_quarantine),
+        LINK_TEST(test_beside_a_monitor_of_nobody),
         LINK_TEST(test_a_turn_that_died),
         LINK_TEST(test_that_fails),
         LINK_TEST(test_is_not_cancelled),

@@ -20,10 +20,11 @@ enum act {
     ACT_MONITOR_LOOK, /* ... and the control thread looks within the turn */
     ACT_DEMONITOR,
     ACT_DEMONITOR_DIE,
-    ACT_SPAWN,       /* a child, which it monitors in the same turn */
-    ACT_SPAWN_ALONE, /* ... or not */
-    ACT_FORGE,       /* a timer's message that says what the service alone says */
-    ACT_END,         /* with a word to `to` before */
+    ACT_SPAWN,        /* a child, which it monitors in the same turn */
+    ACT_SPAWN_ALONE,  /* ... or not */
+    ACT_SPAWN_LET_GO, /* ... or not any more */
+    ACT_FORGE,        /* a timer's message that says what the service alone says */
+    ACT_END,          /* with a word to `to` before */
     ACT_END_DIE
 };
 struct orders {
@@ -99,8 +100,10 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
         monitor(ctx, &o);
     if (o.act == ACT_DEMONITOR || o.act == ACT_DEMONITOR_DIE)
         shared->result = engine_ctx_demonitor(ctx, o.id ? o.id : shared->id);
-    if (o.act == ACT_SPAWN)
+    if (o.act == ACT_SPAWN || o.act == ACT_SPAWN_LET_GO)
         spawn_and_monitor(ctx, &o);
+    if (o.act == ACT_SPAWN_LET_GO)
+        shared->result = engine_ctx_demonitor(ctx, shared->id);
     if (o.act == ACT_SPAWN_ALONE)
         assert_int_equal(engine_ctx_spawn_plain(ctx, o.type, PLACE_NEAR, &shared->child), 0);
     if (o.act == ACT_FORGE)
@@ -357,6 +360,19 @@ static void test_whose_child_cannot_begin(void **state)
     assert_int_equal(shared->notes[0].down.reason, REASON_INIT_FAILED);
 }
 
+/* ... nor by one that it has given up. */
+static void test_whose_child_cannot_begin_unwatched(void **state)
+{
+    (void)state;
+    shared->init_fails = true;
+    order((struct orders){ .act = ACT_SPAWN_LET_GO, .type = plain_type });
+    assert_int_equal(shared->result, 0);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    assert_int_equal(shared->notes[0].down.monitor, 0);
+    assert_int_equal(shared->notes[0].down.reason, REASON_INIT_FAILED);
+}
+
 /* So it is when the child keeps its state. */
 static void test_whose_kept_child_cannot_begin(void **state)
 {
@@ -596,6 +612,28 @@ static void test_whose_type_is_quarantined(void **state)
     assert_told(1, other, REASON_QUARANTINED);
 }
 
+/* watches.W5: a reference that there is not yet, which anybody can make up, takes nobody's place at
+ * the slot, whether it comes before or behind. */
+static void test_beside_one_who_is_not_there_yet(void **state)
+{
+    actor_ref next = actor_ref_make(actor_ref_slot(other), actor_ref_generation(other) + 7);
+
+    (void)state;
+    monitors(other);
+    monitors(next);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    assert_told(0, next, REASON_NO_SUCH_ACTOR);
+    monitors(other);
+    fire(LATER);
+    ends(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 3);
+    assert_told(1, other, REASON_FINISHED);
+    assert_told(2, other, REASON_FINISHED);
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
 static void test_refused(void **state)
 {
     actor_ref deaf = engine_fixture_spawn(&f, deaf_type, NULL, 0);
@@ -606,6 +644,9 @@ static void test_refused(void **state)
     assert_int_equal(shared->result, -EOPNOTSUPP);
     order((struct orders){ .act = ACT_MONITOR, .to = actor_ref_make(5000, 0) });
     assert_int_equal(shared->result, -ESRCH);
+    order((struct orders){ .act = ACT_MONITOR });
+    assert_int_equal(shared->result, -ESRCH);
+    assert_int_equal(f.engine->timers.n, 0);
     order((struct orders){ .act = ACT_MONITOR, .to = other, .n = TIMERS });
     assert_int_equal(shared->result, -EAGAIN);
     order((struct orders){ .act = ACT_DEMONITOR, .id = UINT64_MAX });
@@ -670,6 +711,7 @@ int main(void)
         MONITOR_TEST(test_who_is_stopped),
         MONITOR_TEST(test_whose_init_fails),
         MONITOR_TEST(test_whose_child_cannot_begin),
+        MONITOR_TEST(test_whose_child_cannot_begin_unwatched),
         MONITOR_TEST(test_whose_kept_child_cannot_begin),
         MONITOR_TEST(test_who_is_not_told_of_a_child),
         MONITOR_TEST(test_too_late),
@@ -688,6 +730,7 @@ int main(void)
         MONITOR_TEST(test_who_watched_has_ended),
         MONITOR_TEST(test_oneself),
         MONITOR_TEST(test_whose_type_is_quarantined),
+        MONITOR_TEST(test_beside_one_who_is_not_there_yet),
         MONITOR_TEST(test_refused),
         MONITOR_TEST(test_forged),
         MONITOR_TEST(test_forged_by_a_timer),

@@ -41,6 +41,8 @@ int monitor_open(struct worker *w, actor_ref watched, uint64_t *ret_id)
     };
     if (w->ctx.self == 0)
         return -EPERM;
+    if (actor_ref_generation(watched) == 0) /* nobody, whom the timer's words mean otherwise */
+        return -ESRCH;
     if (!actors_self_accepts(w, MESSAGE_TYPE_DOWN))
         return -EOPNOTSUPP;
     int r = timers_arm(w, &request, ret_id);
@@ -68,10 +70,27 @@ static bool monitor_spawner_find(const struct worker *w, actor_ref by, uint32_t 
            type->index_of[MESSAGE_TYPE_DOWN] != BEHAVIOUR_NONE;
 }
 
+/* By which it will be told: not of a former life, nor given up by a turn that was committed. */
+static bool monitor_tells(const struct engine *e, const struct segment_timer *timer, actor_ref to)
+{
+    return timer->owner == to && !timers_is_of_former_life(e, timer) &&
+           (timer->claim_count == 0 ||
+            timers_is_open(&e->segment, timer->claim_worker, timer->claim_count));
+}
+
 static bool monitor_is_of(struct engine *e, actor_ref watched, actor_ref by)
 {
+    const struct timer_owners *hang = &e->timers.watched;
+    uint32_t first, timer;
+    bool is_of = false;
     pthread_mutex_lock(&e->timers.mutex);
-    bool is_of = watches_is_watched_by(e, watched, by);
+    if (timer_owners_first(hang, watched, &first)) {
+        timer = first;
+        do {
+            is_of = monitor_tells(e, &e->segment.timers[timer], by);
+            timer = timer_owners_next(hang, timer);
+        } while (!is_of && timer != first);
+    }
     pthread_mutex_unlock(&e->timers.mutex);
     return is_of;
 }

@@ -46,12 +46,16 @@ static inline uint64_t slot_word_ended(uint64_t word, enum envelope_reason reaso
                ? slot_word(generation, reason, ACTOR_SLOT_SPENT)
                : slot_word(generation + 1, reason, ACTOR_SLOT_FREE);
 }
+/* Of the one that is there, or has been there last. */
+static inline uint32_t slot_word_last(uint64_t word)
+{
+    return slot_word_generation(word) - (slot_word_state(word) == ACTOR_SLOT_FREE);
+}
 /* Why the one of this generation has ended; REASON_NONE: it has not, and is there; of one that
  * ended before another one, nobody knows. */
 static inline enum envelope_reason slot_word_reason(uint64_t word, uint32_t generation)
 {
-    uint32_t last = slot_word_generation(word) - (slot_word_state(word) == ACTOR_SLOT_FREE);
-    if (generation != last)
+    if (generation != slot_word_last(word))
         return REASON_NO_SUCH_ACTOR;
     if (slot_word_state(word) == ACTOR_SLOT_LIVE || slot_word_state(word) == ACTOR_SLOT_PORT)
         return REASON_NONE;

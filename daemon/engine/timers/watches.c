@@ -50,14 +50,24 @@ enum envelope_reason watches_reason(const struct engine *e, actor_ref watched)
                : REASON_NONE;
 }
 
+/* A reference that nobody has yet, which anybody can make up, hangs nowhere: it would take the
+ * slot's chain from those who watch who is there. It is due like any new one, and then told that
+ * there is no such actor. */
+static bool watches_may_hang(const struct engine *e, const struct segment_timer *durable)
+{
+    uint64_t word = load_acquire(&e->segment.actors[actor_ref_slot(durable->watched)].word);
+    return watches_waits(durable) && actor_ref_generation(durable->watched) <= slot_word_last(word);
+}
+
 void watches_hang(struct engine *e, uint32_t timer)
 {
     struct timers *t = &e->timers;
     const struct segment_timer *durable = &e->segment.timers[timer];
     if (durable->watched == 0) /* a line less of those that are no watches */
         return;
-    t->marks[timer] = (struct watch_mark){ .hangs = watches_waits(durable) };
-    if (!watches_waits(durable))
+    bool hangs = watches_may_hang(e, durable);
+    t->marks[timer] = (struct watch_mark){ .hangs = hangs };
+    if (!hangs)
         return;
     timer_owners_add(&t->watched, durable->watched, timer);
     t->unlooked = true;
@@ -94,21 +104,6 @@ bool watches_is_watched(const struct engine *e, actor_ref who)
 {
     uint32_t timer;
     return timer_owners_first(&e->timers.watched, who, &timer);
-}
-
-bool watches_is_watched_by(const struct engine *e, actor_ref who, actor_ref by)
-{
-    const struct timer_owners *watched = &e->timers.watched;
-    uint32_t first, timer;
-    if (!timer_owners_first(watched, who, &first))
-        return false;
-    timer = first;
-    do {
-        if (e->segment.timers[timer].owner == by)
-            return true;
-        timer = watched->links[timer].next;
-    } while (timer != first);
-    return false;
 }
 
 void watches_leave(struct worker *w, actor_ref who)
@@ -280,7 +275,11 @@ void watches_recover(struct engine *e)
         struct segment_timer *timer = &e->segment.timers[i];
         if (!watches_is_live(timer))
             continue;
-        timer->end = watches_recover_reason(e, timer->watched);
+        enum envelope_reason reason = watches_recover_reason(e, timer->watched);
+        /* no end: a quarantine ends no child */
+        if (reason == REASON_QUARANTINED && watches_is_link(&e->segment, timer))
+            continue;
+        timer->end = reason;
         crash_order();
     }
 }

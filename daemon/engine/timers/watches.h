@@ -53,7 +53,6 @@ enum envelope_reason watches_reason(const struct engine *engine, actor_ref watch
 void watches_hang(struct engine *engine, uint32_t timer);
 void watches_unhang(struct engine *engine, uint32_t timer);
 bool watches_is_watched(const struct engine *engine, actor_ref who);
-bool watches_is_watched_by(const struct engine *engine, actor_ref who, actor_ref by);
 /* An actor, or a port, has ended: those who watch it are told soon. The slot of an actor whom
  * nobody watches is given back, by `w`. */
 void watches_leave(struct worker *w, actor_ref who);
