@@ -23,6 +23,7 @@ enum act {
     ACT_CANCEL_LOOK, /* ... and looks at what is due within the turn */
     ACT_CANCEL_DIE,  /* ... and dies in the turn */
     ACT_ARM_BETWEEN, /* two, and looks in between */
+    ACT_ARM_AGAIN,   /* the last one is cancelled, and another one armed */
     ACT_END
 };
 struct orders {
@@ -102,6 +103,10 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
         o->result = engine_ctx_timer_cancel(ctx, o->id);
     if (o->act == ACT_ARM_BETWEEN)
         act_arm_between(ctx, o);
+    if (o->act == ACT_ARM_AGAIN) {
+        assert_int_equal(engine_ctx_timer_cancel(ctx, o->id), 0);
+        act_arm(ctx, o);
+    }
     if (o->act == ACT_ARM_LOOK || o->act == ACT_CANCEL_LOOK)
         timer_fire_due(f.engine, LONG_AFTER);
     if (o->act == ACT_ARM_DIE || o->act == ACT_CANCEL_DIE)
@@ -397,6 +402,38 @@ static void test_a_period_that_waits_is_cancelled(void **state)
     order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
     fire(clock_now_ns() + 3ul * SECOND / 2);
     assert_int_equal(shared->n_notes, 1);
+}
+
+/* ... and one of a life that is over, for which the control thread has not looked yet. */
+static void test_a_period_of_a_former_life(void **state)
+{
+    (void)state;
+    actor = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
+    assert_false(timer_fire_due(f.engine, clock_now_ns() + 3ul * SECOND / 2));
+    restart();
+    run_queues();
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_revoked), 1);
+}
+
+/* The number of one that is cancelled is not another one's soon, by which a record that waits would
+ * be that one's. */
+static void test_a_period_is_armed_again_and_again(void **state)
+{
+    (void)state;
+    order((struct orders){ .act = ACT_ARM, .delay_ns = SECOND, .period_ns = SECOND });
+    shared->orders = (struct orders){ .act = ACT_ARM_AGAIN,
+                                      .delay_ns = 60ul * SECOND,
+                                      .period_ns = SECOND,
+                                      .id = shared->orders.id };
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(engine_actor_send(f.engine, actor, go_type, NULL, 0), 0);
+    timer_fire_due(f.engine, clock_now_ns() + 3ul * SECOND / 2);
+    run_queues();
+    assert_int_equal(shared->orders.result, 0);
+    assert_int_equal(shared->n_notes, 0);
 }
 
 /* A dead letter is nobody's timer's any more: whoever replays it wants it. */
@@ -706,6 +743,8 @@ int main(void)
         TIMER_TEST(test_cancelled_ones_make_room),
         TIMER_TEST(test_periods),
         TIMER_TEST(test_a_period_that_waits_is_cancelled),
+        TIMER_TEST(test_a_period_of_a_former_life),
+        TIMER_TEST(test_a_period_is_armed_again_and_again),
         TIMER_TEST(test_a_dead_period_is_replayed),
         TIMER_TEST(test_a_period_of_who_has_ended),
         TIMER_TEST(test_bounds),

@@ -28,6 +28,7 @@ struct timer_heap {
 struct timer_stock {
     uint32_t *ring; /* [n_max] */
     uint32_t n_max, first, n, fresh;
+    uint32_t rests; /* so many given back wait while there are fresh ones */
 };
 
 /* The timers of a slot's actor, and the next and the last one of each (timers/timer_owners.h). */

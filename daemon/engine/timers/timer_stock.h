@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that are free, first in, first out: so that a timer's number comes again as late as can
- * be, and its generations are spent evenly.
+/* Numbers that are free, first in, first out: so that a timer's number comes again late, and its
+ * generations are spent evenly. Of timers so many are kept back as long as there are fresh ones
+ * (`rests`): who arms one again and again would else alternate between two numbers, and the few
+ * bits of a generation that a periodic timer's records carry (timer_tag()) come round soon.
  *
  * Threads: under the mutex of the timers.
  */
@@ -31,18 +33,20 @@ static inline bool timer_stock_pop(struct timer_stock *stock, uint32_t *ret_numb
     stock->n--;
     return true;
 }
+/* Is one that was used taken next, and not one that never was? */
+static inline bool timer_stock_takes_used(const struct timer_stock *stock)
+{
+    return stock->n > stock->rests || stock->fresh == stock->n_max;
+}
 /* The one that is taken next; n_max: there is none. */
 static inline uint32_t timer_stock_next(const struct timer_stock *stock)
 {
-    return stock->n ? stock->ring[stock->first] : stock->fresh;
+    return stock->n && timer_stock_takes_used(stock) ? stock->ring[stock->first] : stock->fresh;
 }
-/* The same, or one that was never used. */
 static inline bool timer_stock_take(struct timer_stock *stock, uint32_t *ret_number)
 {
-    if (timer_stock_pop(stock, ret_number))
-        return true;
-    if (stock->fresh == stock->n_max)
-        return false;
+    if (timer_stock_takes_used(stock))
+        return timer_stock_pop(stock, ret_number);
     *ret_number = stock->fresh++;
     return true;
 }

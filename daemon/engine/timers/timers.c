@@ -71,6 +71,7 @@ int timers_open(struct engine *e)
         r = timer_heap_open(&t->boot_heap, n);
     if (r == 0)
         r = timer_stock_open(&t->numbers, n);
+    t->numbers.rests = TIMER_NUMBERS_REST;
     if (r == 0)
         r = timer_stock_open(&t->cancelled, n);
     for (uint32_t class = 0; r == 0 && class < TIMER_CLASSES; class ++)
@@ -549,10 +550,12 @@ bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
     bool there = timer_word_state(word) == TIMER_LIVE && !timers_is_shelved(e, number) &&
                  durable->owner == owner && durable->period_ns != 0 &&
                  timer_tag(word >> 32 << 32 | number) == tag;
+    bool lives = timers_owner_lives(e, owner);
     bool revoked =
-        there ? durable->claim_count != 0 &&
-                    !timers_is_open(&e->segment, durable->claim_worker, durable->claim_count)
-              : timers_owner_lives(e, owner);
+        there ? (durable->claim_count != 0 &&
+                 !timers_is_open(&e->segment, durable->claim_worker, durable->claim_count)) ||
+                    (lives && timers_is_of_former_life(e, durable))
+              : lives;
     pthread_mutex_unlock(&e->timers.mutex);
     return revoked;
 }

@@ -102,9 +102,11 @@ bool timers_leave(struct worker *w, actor_ref who);
 /* Who watches it, an actor or a port, is told, and then its slot is given back. */
 void timers_watched_leave(struct worker *w, actor_ref who);
 
-/* Which periodic timer has sent a record: {1, three bits of its generation, its number : 20}.
- * Numbers come again to a periodic timer of the same owner so late that no record waits for it. */
-enum { TIMER_TAG_NUMBER_BITS = 20, TIMER_TAG_GENERATIONS = 8 };
+/* Which periodic timer has sent a record: {1, three bits of its generation, its number : 20}. The
+ * same comes again behind TIMER_TAG_GENERATIONS * TIMER_NUMBERS_REST timers that were armed and
+ * given back, if not all numbers are in use: so many turns of its owner a record is not expected to
+ * wait for. */
+enum { TIMER_TAG_NUMBER_BITS = 20, TIMER_TAG_GENERATIONS = 8, TIMER_NUMBERS_REST = 128 };
 static_assert(ODEON_TIMERS_MAX <= 1 << TIMER_TAG_NUMBER_BITS, "a tag has the timer's number");
 static inline uint32_t timer_tag(uint64_t id)
 {
