@@ -407,6 +407,10 @@ int engine_actor_spawn_placed(struct engine *engine, uint32_t type,
 /* -ESRCH: no such actor; -EAGAIN: its queue is at the limit; -EMSGSIZE. */
 int engine_actor_send(struct engine *engine, actor_ref to, uint16_t type, const void *payload,
                       size_t size);
+/* The same for a client of this user (engine_port_info), whom quotas bind: it counts as what the
+ * user has posted. -EDQUOT: as much of the user's waits as may. */
+int engine_actor_send_for(struct engine *engine, uint32_t user, actor_ref to, uint16_t type,
+                          const void *payload, size_t size);
 int engine_actor_lookup(struct engine *engine, const char *name, actor_ref *ret_ref); /* -ENOENT */
 struct engine_actor_view {
     actor_ref ref, spawned_by;

@@ -15,6 +15,7 @@
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/engine_context.h"
 #include "daemon/engine/observe/marks.h"
 #include "daemon/engine/segment/queue.h"
@@ -74,6 +75,44 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
     int r = engine_ctx_send(&e->control->ctx, to, type, BEHAVIOUR_NONE, payload, size);
     if (r == 0)
         engine_actors_control_commit(e);
+    return r;
+}
+
+/* As of a record that comes from a port (port_route()), but that nothing waits: what has not been
+ * timed yet counts by its guess. */
+static bool engine_actors_may_wait(const struct engine *e, uint32_t account, actor_ref to,
+                                   uint16_t type, size_t size, struct budget_time *ret_time)
+{
+    *ret_time = (struct budget_time){ 0 };
+    if (envelope_size(size) > budget_left(e, account))
+        return false;
+    if (account == 0 || load_relaxed(&e->budget.quota_ns) == 0 ||
+        actor_ref_slot(to) >= e->config.actors_max)
+        return true;
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(to)].key);
+    uint32_t destination = actor_key_destination(key);
+    if (destination >= e->segment.n_mailboxes)
+        return true;
+    *ret_time = budget_time_of(e, key, type);
+    return ret_time->ns == 0 || !budget_is_slow(e, account, destination, 0, ret_time->ns);
+}
+
+int engine_actor_send_for(struct engine *e, uint32_t user, actor_ref to, uint16_t type,
+                          const void *payload, size_t size)
+{
+    struct worker *w = e->control;
+    struct budget_time time;
+    uint32_t account = budget_account_get(e, user);
+    int r = -EDQUOT;
+    if (engine_actors_may_wait(e, account, to, type, size, &time)) {
+        w->flush.account = budget_is_accounted(e) ? account : 0;
+        w->flush.timed = time.ns ? account : 0;
+        w->flush.pending_ns = time.ns;
+        r = engine_actor_send(e, to, type, payload, size);
+        w->flush.account = w->flush.timed = 0;
+        w->flush.pending_ns = 0;
+    }
+    budget_account_put(e, account); /* what waits keeps it (budget.B6) */
     return r;
 }
 

@@ -247,6 +247,22 @@ static int command_actor_send_finish(struct reply *reply, int error, actor_ref r
     }
 }
 
+static int command_actor_send_too_much(const struct executor *executor, uint32_t user,
+                                       struct explain *explain)
+{
+    const struct settings *is = &executor->settings;
+
+    return explain_set(
+        explain, -EDQUOT,
+        "as much waits for actors on behalf of user %u as may: %" PRIu64
+        " bytes (quota-waiting-bytes %" PRIu64
+        ", 0: half of what is free of waiting-bytes, %" PRIu64 "), and works of %" PRIu64
+        " ms (quota-waiting-ms: %" PRIu64 " a queue, and for each worker)",
+        actor_account_uid(user), engine_user_waiting_bytes(executor->engine, user),
+        is->quota_waiting_bytes, is->waiting_bytes,
+        engine_user_waiting_ns(executor->engine, user) / 1000000, is->quota_waiting_ms);
+}
+
 int command_actor_send(struct executor *executor, const Odeon__Request *request,
                        struct frame *frame, struct reply *reply)
 {
@@ -262,7 +278,17 @@ int command_actor_send(struct executor *executor, const Odeon__Request *request,
     r = command_actor_send_check(executor, &actor, send, &reply->explain, &type);
     if (r < 0)
         return r;
-    r = engine_actor_send(executor->engine, send->ref, type, send->payload.data, send->payload.len);
+    if (executor->asker.bound) {
+        uint32_t user = actor_account_of(executor->asker.uid);
+
+        r = engine_actor_send_for(executor->engine, user, send->ref, type, send->payload.data,
+                                  send->payload.len);
+        if (r == -EDQUOT)
+            return command_actor_send_too_much(executor, user, &reply->explain);
+    } else {
+        r = engine_actor_send(executor->engine, send->ref, type, send->payload.data,
+                              send->payload.len);
+    }
     return command_actor_send_finish(reply, r, send->ref);
 }
 

@@ -145,6 +145,24 @@ static int post_a_batch(struct odeon_client *client)
     return post_works(client, waits, BATCH);
 }
 
+/* By requests, which go by no port. */
+static int flood_by_requests(struct odeon_client *client)
+{
+    const struct probe_work slow = { .ns = 100ul * WORK_NS };
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < REFUSED; i++)
+        r = odeon_actor_send(client, rejects, "probe_work", &slow, sizeof(slow));
+    return r == -EDQUOT && strstr(odeon_error_text(), "quota-waiting-ms: 100") ? 0 : 1;
+}
+
+static int send_one(struct odeon_client *client)
+{
+    const struct probe_number number = { .n = 1 };
+
+    return odeon_actor_send(client, rejects, "probe_number", &number, sizeof(number)) == 0 ? 0 : 1;
+}
+
 static int call(struct odeon_client *client)
 {
     return user_calls(open_port(client), asked, number_type, CALLS);
@@ -203,6 +221,15 @@ static void test_who_floods_is_refused(void **state)
     expect_told(child);
     expect_others_are_served();
     user_kill(child);
+}
+
+/* What is sent by requests waits like what is posted, and counts like it. */
+static void test_who_floods_by_requests_is_refused(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(user_ended(user_begin(&service, attacker, flood_by_requests)), 0);
+    assert_int_equal(user_ended(user_begin(&service, innocent, send_one)), 0);
 }
 
 /* A queue's turn of a few messages: calls behind the flood have their turn as well. */
@@ -275,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_who_floods_is_refused, end),
+        cmocka_unit_test_teardown(test_who_floods_by_requests_is_refused, end),
         cmocka_unit_test_teardown(test_who_floods_waits, end),
         cmocka_unit_test_teardown(test_few_at_a_time, end),
         cmocka_unit_test_teardown(test_a_batch_is_done, end),
