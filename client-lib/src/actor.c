@@ -113,8 +113,7 @@ static int actor_fill_list(const struct admin_call *call, void *result, const Od
 
     for (size_t i = 0; i < list->n; i++)
         rows[i] = actor_copy(list, from->actors[i]);
-    if (list->n > 0)
-        list->next = (uint64_t)actor_ref_slot(rows[list->n - 1].ref) + 1;
+    list->next = from->next;
     return 0;
 }
 

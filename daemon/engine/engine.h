@@ -427,6 +427,10 @@ uint32_t engine_actor_stashed(struct engine *engine, actor_ref ref, uint64_t *re
 bool engine_actor_lives(const struct engine *engine, actor_ref ref);
 /* The first live actor at `slot` or behind it; -ENOENT: none. */
 int engine_actor_next(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
+/* The one of this slot. False: there is none. */
+bool engine_actor_at(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
+/* No actor has ever been in a slot from this one on. */
+uint32_t engine_actor_slots(const struct engine *engine);
 /* -ESRCH */
 int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_view *ret_actor);
 

@@ -177,6 +177,16 @@ bool engine_actor_lives(const struct engine *e, actor_ref ref)
            actor_key_kind(key) != ACTOR_FREE;
 }
 
+bool engine_actor_at(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
+{
+    return slot < e->config.actors_max && actor_view(e, slot, ret);
+}
+
+uint32_t engine_actor_slots(const struct engine *e)
+{
+    return load_relaxed(&e->segment.header->slots_high);
+}
+
 int engine_actor_next(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
 {
     for (; slot < load_relaxed(&e->segment.header->slots_high); slot++)

@@ -209,15 +209,32 @@ static void expect_pages(void)
         seen += reply->actor_list->n_actors;
         pages++;
         more = reply->actor_list->more;
-        if (more)
-            after =
-                actor_ref_slot(reply->actor_list->actors[reply->actor_list->n_actors - 1]->ref) +
-                UINT64_C(1);
+        after = reply->actor_list->next;
     }
     assert_int_equal(seen, 150);
     assert_int_equal(pages, 4);
     assert_int_equal(list_actors("", 0, 0)->actor_list->n_actors, 64);
     assert_int_equal(list_actors("", UINT64_MAX, 0)->actor_list->n_actors, 0);
+}
+
+/* Among many of others, those of one type are not looked for to the end in one request. */
+static void expect_pages_without_rows(uint64_t echo)
+{
+    const Odeon__Reply *reply;
+    uint64_t after = actor_ref_slot(echo) + UINT64_C(1), last = after;
+    unsigned pages = 0;
+
+    for (unsigned i = 0; i < 2500; i++)
+        last = actor_ref_slot(spawn_actor("crasher", ""));
+    assert_true(last - after > 2048);
+    do {
+        reply = list_actors("echo", after, 0);
+        assert_int_equal(reply->actor_list->n_actors, 0);
+        assert_true(reply->actor_list->next > after && reply->actor_list->next - after <= 2048);
+        after = reply->actor_list->next;
+        pages++;
+    } while (reply->actor_list->more);
+    assert_true(pages >= 2 && after > last);
 }
 
 static void test_actors(void **state)
@@ -241,6 +258,7 @@ static void test_actors(void **state)
 
     expect_refusals(echo);
     expect_pages();
+    expect_pages_without_rows(echo);
     reply = unload_plugin("good");
     assert_int_equal(reply->error, -EBUSY);
     assert_text_has(reply->text, "1 live actor of type echo");

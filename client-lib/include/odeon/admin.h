@@ -331,6 +331,7 @@ ODEON_API int odeon_message_list(struct odeon_client *client, uint64_t after, ui
 ODEON_API int odeon_message_detail(struct odeon_client *client, const char *name, uint32_t version,
                                    struct odeon_message_detail **ret);
 
+/* A page that is looked for among very many may be empty, with `more`. */
 ODEON_API int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after,
                                uint32_t rows,
                                /* struct odeon_actor_info; type NULL: all */
