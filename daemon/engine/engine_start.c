@@ -95,6 +95,7 @@ int engine_start(struct engine *e)
     if (sched_getaffinity(0, sizeof(e->own_threads.allowed), &e->own_threads.allowed) < 0)
         return -errno;
     reclaim_start(e);
+    actors_end_stopped(e);
     e->started = true;
     store_relaxed(&e->stats->executor_started_ns, clock_now_ns());
     for (uint32_t id = 0; id < engine_workers(e); id++) {

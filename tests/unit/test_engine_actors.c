@@ -493,6 +493,40 @@ static void test_message_types(void **state)
     engine_fixture_close(&f);
 }
 
+/* Who ends with an executor has ended, whether the plugin is there or not. */
+static void test_stopped_without_their_plugin(void **state)
+{
+    struct engine_behaviour on_end = { end_type, 0, false, child_on_end };
+    struct engine_actor_type_info stops = { .name = "stops",
+                                            .plugin = "another",
+                                            .version = 1,
+                                            .restart = RESTART_STOP,
+                                            .n_behaviours = 1,
+                                            .behaviours = &on_end };
+    struct engine_recovery report;
+    struct engine_actor_view view;
+    struct engine_fixture f;
+    uint32_t stops_type;
+
+    (void)state;
+    fixture_begin(&f, 1);
+    on_end.message_type = end_type;
+    assert_int_equal(engine_actor_type_register(f.engine, &stops, &stops_type), 0);
+    actor_ref stopped = engine_fixture_spawn(&f, stops_type, NULL, 0),
+              goes_on = engine_fixture_spawn(&f, child_type, NULL, 0);
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    struct engine_behaviour on[] = { on_end };
+    assert_int_equal(engine_fixture_type(&f, "child", 8, child_init, NULL, on, 1), child_type);
+    assert_int_equal(engine_start(f.engine), 0);
+    settle(&f);
+    assert_int_equal(engine_actor_get(f.engine, stopped, &view), -ESRCH);
+    assert_int_equal(engine_actor_get(f.engine, goes_on, &view), 0);
+    assert_int_equal(engine_actor_type_register(f.engine, &stops, &stops_type), 0);
+    assert_int_equal(engine_actor_get(f.engine, stopped, &view), -ESRCH);
+    fixture_end(&f);
+}
+
 /* A type's size is a multiple of its alignment. */
 static struct {
     unsigned n, crooked, dirty;
@@ -556,6 +590,7 @@ int main(void)
         cmocka_unit_test(test_slot_is_spent),
         cmocka_unit_test(test_types_come_and_go),
         cmocka_unit_test(test_message_types),
+        cmocka_unit_test(test_stopped_without_their_plugin),
         cmocka_unit_test(test_states_are_aligned_and_zero),
         cmocka_unit_test(test_widen),
     };

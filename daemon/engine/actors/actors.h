@@ -24,6 +24,9 @@
 
 int actors_init(struct engine *engine);
 void actors_fini(struct engine *engine);
+/* Before workers run: those that end with an executor have ended, also where the plugin of their
+ * type is not there. */
+void actors_end_stopped(struct engine *engine);
 /* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
  * Workers may be running. */
 void actors_widen(struct engine *engine);

@@ -192,6 +192,14 @@ static void types_end_left_over(struct engine *e, uint32_t id)
     }
 }
 
+void actors_end_stopped(struct engine *e)
+{
+    for (uint32_t id = 1; id < load_relaxed(&e->segment.header->n_actor_types); id++)
+        if (e->segment.actor_types[id].restart == RESTART_STOP &&
+            !load_relaxed(&e->types.known[id]))
+            types_end_left_over(e, id);
+}
+
 int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
                                uint32_t *ret_id)
 {
