@@ -50,7 +50,9 @@ enum { PORT_REASON_BYTES = 256, PORT_TOKEN_BYTES = 16 };
 struct port_kept {
     STAILQ_ENTRY(port_kept) link;
     struct odeon_delivery delivery;
-    uint64_t cursor; /* when it was handed out: how far the ring had been taken */
+    /* When it was handed out: how far the ring had been taken. It does not hold the ring
+     * (port.L3), which may have been given back beyond it since. */
+    uint64_t cursor;
     bool of_awaited;
 };
 STAILQ_HEAD(port_kept_list, port_kept);

@@ -11,6 +11,9 @@
 
 static void release_room(struct odeon_port *port, uint64_t cursor)
 {
+    /* what lies beside the ring does not hold the ring: it may have been given back further */
+    if ((int64_t)(cursor - port->delivery_released) < 0)
+        cursor = port->delivery_released;
     port->lent = cursor != port->delivery_taken;
     if (port->delivery_released == cursor)
         return;
@@ -94,7 +97,7 @@ int odeon_port_release_until(struct odeon_port *port, const struct odeon_deliver
     if (release_find_in_ring(port, last, &cursor)) {
         /* those that were handed out before it: behind it the ring had been taken further */
         while ((kept = STAILQ_FIRST(&port->returned)) != NULL &&
-               kept->cursor - port->delivery_released < cursor - port->delivery_released)
+               (int64_t)(kept->cursor - cursor) < 0)
             release_kept(port, kept);
         release_room(port, cursor);
         return 0;

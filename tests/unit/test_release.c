@@ -184,6 +184,46 @@ static void test_in_the_order_of_receiving(void **state)
     assert_int_equal(head(f), first + 64);
 }
 
+/* An outcome that is held, and behind it a delivery of the ring: between the two a late reply has
+ * been given back by the library itself. */
+static uint64_t receive_around_a_late_reply(struct fixture *f, struct odeon_delivery d[2])
+{
+    uint64_t first = head(f), id;
+    struct envelope e;
+
+    assert_int_equal(odeon_port_post_with(f->port, actor, TYPE, "", 0,
+                                          ODEON_POST_OPTIONS(.correlation = 1, .within_ns = 1)),
+                     0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    memcpy(&id, f->payload, sizeof(id));
+    assert_int_equal(odeon_port_receive_wait(f->port, &d[0], PATIENCE_NS), 1);
+    assert_int_equal(d[0].type, ODEON_MSG_REFUSAL);
+    assert_true(fake_deliver_number(&f->fake, TYPE, 99, id, ENVELOPE_REPLY));
+    deliver(f, 11, 1);
+    assert_int_equal(odeon_port_receive(f->port, &d[1]), 1);
+    assert_int_equal(number_of(&d[1]), 11);
+    assert_int_equal(head(f), first + 40);
+    return first + 40;
+}
+
+static void test_what_is_kept_holds_no_ring(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d[2];
+    uint64_t given_back = receive_around_a_late_reply(f, d);
+
+    assert_int_equal(odeon_port_release_until(f->port, &d[0]), 0);
+    assert_int_equal(head(f), given_back); /* and not where the outcome was handed out */
+    assert_int_equal(number_of(&d[1]), 11);
+    assert_int_equal(odeon_port_release_until(f->port, &d[1]), 0);
+    assert_int_equal(head(f), given_back + 32);
+
+    given_back = receive_around_a_late_reply(f, d);
+    assert_int_equal(odeon_port_release_until(f->port, &d[1]), 0); /* and what came before */
+    assert_int_equal(odeon_port_release_until(f->port, &d[0]), -EINVAL);
+    assert_int_equal(head(f), given_back + 32);
+}
+
 /* ---- a consumer that holds a few of those that it has */
 
 static void *deliver_all(void *argument)
@@ -229,6 +269,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_not_held_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_backlog_hears_of_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_the_order_of_receiving, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_kept_holds_no_ring, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held_for_a_while, setup, teardown),
     };
 
