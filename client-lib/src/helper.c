@@ -249,8 +249,10 @@ struct odeon_helper *odeon_helper_free(struct odeon_helper *helper)
     (void)helper_tell_all(&helper->ended, here);
     (void)helper_tell_all(&helper->waiting, here);
     close(helper->event);
-    pthread_cond_destroy(&helper->asked);
-    pthread_mutex_destroy(&helper->mutex);
+    if (here) { /* the child's copies count a thread that waits, which is not there to leave */
+        pthread_cond_destroy(&helper->asked);
+        pthread_mutex_destroy(&helper->mutex);
+    }
     free(helper);
     return NULL;
 }

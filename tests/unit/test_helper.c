@@ -250,6 +250,27 @@ static void test_fork(void **state)
     dispatch_until(s, 1);
 }
 
+/* While its thread waits to be asked. */
+static void test_fork_of_an_idle_one(void **state)
+{
+    struct scene *s = *state;
+    int status;
+    pid_t child;
+
+    assert_int_equal(odeon_helper_call(s->helper, fail_here, note, s), 0);
+    dispatch_until(s, 1);
+    (void)poll(NULL, 0, 10); /* so that it does */
+    child = fork();
+    if (child == 0) {
+        alarm(PATIENCE_S);
+        odeon_helper_free(s->helper);
+        _exit(0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_cannot_be, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signals_are_the_programs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fork_of_an_idle_one, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("helper", tests, NULL, NULL);
