@@ -8,6 +8,8 @@
  *     `waiting` to `ended` in order, so `done` is called once for each, and in the order of asking.
  * helper.H2  The descriptor is readable while `ended` has an errand: it is written to under the
  *     mutex when one comes, and emptied under it when all are taken.
+ * helper.H3  Once `ending` is set no errand comes any more: nobody would do it, and who is told of
+ *     the last one may always ask for another.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -198,7 +200,9 @@ int odeon_helper_call(struct odeon_helper *helper, odeon_helper_work *work, odeo
         return error_set_literal(-ENOMEM, "odeon_helper_call: no memory");
     *errand = (struct helper_errand){ .work = work, .done = done, .userdata = userdata };
     pthread_mutex_lock(&helper->mutex);
-    if (helper->n_errands < HELPER_ERRANDS_MAX) {
+    if (helper->ending) {
+        result = -ECANCELED;
+    } else if (helper->n_errands < HELPER_ERRANDS_MAX) {
         STAILQ_INSERT_TAIL(&helper->waiting, errand, link);
         helper->n_errands++;
         pthread_cond_signal(&helper->asked);
@@ -209,6 +213,8 @@ int odeon_helper_call(struct odeon_helper *helper, odeon_helper_work *work, odeo
     if (result == 0)
         return 0;
     free(errand);
+    if (result == -ECANCELED)
+        return error_set_literal(result, "odeon_helper_call: the helper is being freed");
     return error_set(result, "odeon_helper_call: %d calls wait already, the most",
                      HELPER_ERRANDS_MAX);
 }

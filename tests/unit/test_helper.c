@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <odeon/client.h>
@@ -196,6 +197,53 @@ static void test_what_had_not_begun_is_not_done(void **state)
     }
 }
 
+static void ask_for_ever(void *userdata, int result, const char *text)
+{
+    struct scene *s = userdata;
+
+    (void)text;
+    s->told++;
+    assert_int_equal(result, 0);
+    s->result = odeon_helper_call(s->helper, work, ask_for_ever, s);
+}
+
+/* Until it is refused. */
+static int ask_while_it_is_freed(void *userdata)
+{
+    struct scene *s = userdata;
+    int64_t end = time(NULL) + PATIENCE_S;
+    int result;
+
+    sem_post(&s->begun);
+    do
+        result = odeon_helper_call(s->helper, work, NULL, s);
+    while (result != -ECANCELED && time(NULL) < end);
+    return result;
+}
+
+static void test_nothing_is_asked_of_one_that_is_freed(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(odeon_helper_call(s->helper, work, ask_for_ever, s), 0);
+    assert_true(is_readable(s, PATIENCE_MS)); /* it has ended, and nobody was told */
+    odeon_helper_free(s->helper);
+    s->helper = NULL;
+    assert_int_equal(s->told, 1);
+    assert_int_equal(atomic_load(&s->worked), 1);
+    assert_int_equal(s->result, -ECANCELED);
+    assert_non_null(strstr(odeon_error_text(), "freed"));
+
+    assert_int_equal(odeon_helper_new(&s->helper), 0);
+    assert_int_equal(odeon_helper_call(s->helper, ask_while_it_is_freed, note, s), 0);
+    sem_wait(&s->begun);
+    s->helper = odeon_helper_free(s->helper);
+    assert_int_equal(s->told, 2);
+    assert_int_equal(s->result, -ECANCELED);
+    assert_non_null(strstr(s->text, "being freed"));
+    assert_int_equal(atomic_load(&s->worked), 1);
+}
+
 static void test_what_cannot_be(void **state)
 {
     struct scene *s = *state;
@@ -279,6 +327,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_fails_has_its_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_asking_from_what_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_had_not_begun_is_not_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_is_asked_of_one_that_is_freed, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signals_are_the_programs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork, setup, teardown),

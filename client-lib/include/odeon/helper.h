@@ -49,7 +49,8 @@ ODEON_API struct odeon_helper *odeon_helper_free(struct odeon_helper *helper);
 ODEON_API int odeon_helper_fd(const struct odeon_helper *helper);
 /* Asks for it, and returns at once. `userdata` stays the caller's, and must live until `done`;
  * `done` NULL: nobody is told. Any thread, `work` and `done` of this helper included. -EBUSY: 1,024
- * have been asked for and not been told of. */
+ * have been asked for and not been told of. -ECANCELED, from those two: odeon_helper_free() has
+ * begun. What is refused is not done, and `done` is not called for it. */
 ODEON_API int odeon_helper_call(struct odeon_helper *helper, odeon_helper_work *work,
                                 odeon_helper_done *done, void *userdata);
 /* Calls `done` for what has ended, without waiting: how many. One thread at a time, and not from
