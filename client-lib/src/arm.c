@@ -38,12 +38,19 @@ static void arm_room(struct odeon_port *port, enum port_wait kind)
     atomic_store_explicit(&port->mine->room_wait, word, memory_order_relaxed);
 }
 
-/* 1, 0, or -EPROTO. */
+/* 1, 0, or -EPROTO. The clock is looked at before the ring (awaited.A4): who receives behind this
+ * tells of a deadline that has been found here when it has taken what is known of the ring. What is
+ * kept, or due, can be received from a ring that is not believed, too. */
 static int arm_look_for_delivery(struct odeon_port *port)
 {
-    if (!STAILQ_EMPTY(&port->kept) || awaited_is_due(port))
+    bool due;
+    int result;
+
+    if (!STAILQ_EMPTY(&port->kept))
         return 1;
-    return port_look_for_delivery(port);
+    due = awaited_is_due(port);
+    result = port_look_for_delivery(port);
+    return due ? 1 : result;
 }
 
 /* `bytes`: of a record that is to have room, 0: none is. The sum of what is there, 0: armed. */

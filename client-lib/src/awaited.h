@@ -45,7 +45,8 @@ void awaited_begin(struct odeon_port *port, uint64_t id, odeon_ref to, uint32_t 
 bool awaited_settle(struct odeon_port *port, struct odeon_delivery *delivery);
 /* When the next deadline passes, DEADLINE_NEVER: none. */
 int64_t awaited_next_ns(struct odeon_port *port);
-/* Has one passed?  Then awaited_expire() has something to tell, once the ring has been emptied. */
+/* Has one passed?  Then awaited_expire() has something to tell, once the ring has been emptied: who
+ * asks looks at the ring behind that (awaited.A4). */
 bool awaited_is_due(struct odeon_port *port);
 /* The outcome of one whose deadline had passed when awaited_is_due() said so.  False: no more. */
 bool awaited_expire(struct odeon_port *port, struct odeon_delivery *ret_delivery);

@@ -368,6 +368,25 @@ static void test_arming_tells_of_a_deadline(void **state)
     assert_int_equal(odeon_port_arm(f->port), 0);
 }
 
+/* awaited.A4, of what nobody has looked at since it came. */
+static void test_arming_leaves_a_reply_its_place(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = posted(f, 5, SHORT_NS);
+
+    assert_true(fake_deliver_number(&f->fake, TYPE, 12, id, ENVELOPE_REPLY));
+    sleep_ns(2 * SHORT_NS);
+    assert_int_equal(odeon_port_arm(f->port), 1);
+    expect_reply(f, 5, 12);
+    expect_nothing(f);
+    (void)posted(f, 6, SHORT_NS);
+    sleep_ns(2 * SHORT_NS);
+    atomic_store(&f->fake.executor->delivery_tail, 4); /* none that can be */
+    assert_int_equal(odeon_port_arm(f->port), 1);
+    expect_refusal(f, 6, ODEON_REASON_DEADLINE);
+    assert_int_equal(odeon_port_arm(f->port), -EPROTO);
+}
+
 static void test_forgetting(void **state)
 {
     struct fixture *f = *state;
@@ -558,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deadlines_pass_in_their_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_has_come_goes_before_a_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arming_tells_of_a_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_arming_leaves_a_reply_its_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forgetting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outcomes_during_a_call_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_table_is_bounded_and_used_again, setup, teardown),
