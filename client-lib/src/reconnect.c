@@ -160,10 +160,21 @@ int64_t client_next_step_ns(const struct odeon_client *client, int64_t now_ns)
     return wait_ns;
 }
 
-int client_wait_back(struct odeon_client *client, int64_t deadline_ns)
+/* Behind a wait: another thread's request has the connection, or it has come back too late. */
+static int reconnect_late(const struct odeon_client *client)
 {
+    return error_set(-ETIMEDOUT,
+                     "the service was away, and within %lld ms it was not this request's turn "
+                     "behind that; the request was not made",
+                     (long long)(client_timeout_ns(client) / 1000000));
+}
+
+int client_wait_back(struct odeon_client *client, int64_t deadline_ns, bool *ret_held)
+{
+    bool waited = false;
     int result;
 
+    *ret_held = true;
     while ((result = client_come_back(client)) == -EAGAIN) {
         struct pollfd look = { .fd = client->link == LINK_GREETING ? client->socket : -1,
                                .events = POLLIN };
@@ -178,7 +189,10 @@ int client_wait_back(struct odeon_client *client, int64_t deadline_ns)
             wait_ns = deadline_ns - now_ns;
         pthread_mutex_unlock(&client->mutex);
         poll(&look, 1, wait_ns > 0 ? (int)(wait_ns / 1000000) + 1 : 0);
-        pthread_mutex_lock(&client->mutex);
+        waited = true;
+        *ret_held = mutex_lock_until(&client->mutex, deadline_ns);
+        if (!*ret_held)
+            return reconnect_late(client);
     }
-    return result;
+    return result == 0 && waited && monotonic_ns() >= deadline_ns ? reconnect_late(client) : result;
 }

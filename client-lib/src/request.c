@@ -178,14 +178,15 @@ static bool request_is_repeatable(const Odeon__Request *request)
     }
 }
 
-/* Under the mutex, which is given away while the service is not there. */
+/* Under the mutex, which is given away while the service is not there, and may not be had again
+ * (`ret_held`). */
 static int request_round_trip(struct odeon_client *client, Odeon__Request *request,
                               Odeon__Reply__BodyCase expected, int64_t deadline_ns,
-                              struct client_answer *answer)
+                              struct client_answer *answer, bool *ret_held)
 {
     for (;;) {
         bool sent = false;
-        int result = client_wait_back(client, deadline_ns);
+        int result = client_wait_back(client, deadline_ns, ret_held);
 
         if (result < 0)
             return result;
@@ -211,6 +212,7 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
     struct client_answer answer = { 0 };
     int64_t deadline_ns;
     int result = client_check(client);
+    bool held;
 
     if (result < 0)
         return result;
@@ -221,9 +223,12 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
                          "the request was not made",
                          (long long)(client_timeout_ns(client) / 1000000));
     error_keep();
-    result = error_settle(request_round_trip(client, request, expected, deadline_ns, &answer));
-    request_close_ports(client);
-    pthread_mutex_unlock(&client->mutex);
+    result =
+        error_settle(request_round_trip(client, request, expected, deadline_ns, &answer, &held));
+    if (held) {
+        request_close_ports(client);
+        pthread_mutex_unlock(&client->mutex);
+    }
     if (result < 0 || !ret_answer)
         client_answer_fini(&answer);
     else

@@ -4,21 +4,22 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(name ring ring_distrust post_with release arm port_threads call connection stats codec texts
-    observe_file
-    fields helper)
+foreach(name ring ring_distrust post_with release arm port_threads call connection reconnect stats
+    codec texts observe_file fields helper)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
     target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch
         PkgConfig::CMOCKA m)
     add_test(NAME unit/${name} COMMAND test_${name})
     set_tests_properties(unit/${name} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
-foreach(name ring ring_distrust post_with release arm port_threads call connection)
+foreach(name ring ring_distrust post_with release arm port_threads call connection reconnect)
     target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/clientlib_fake.c)
 endforeach()
 target_compile_definitions(test_texts PRIVATE
     ODEON_HEADERS="${PROJECT_SOURCE_DIR}/client-lib/include/odeon")
-target_sources(test_connection PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/connection_service.c)
+foreach(name connection reconnect)
+    target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/connection_service.c)
+endforeach()
 
 if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
     add_executable(test_world_groups ${CMAKE_CURRENT_LIST_DIR}/test_world_groups.c

@@ -19,8 +19,8 @@
 
 #include <odeon/admin.h>
 
+#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
-#include "client-lib/src/reconnect.h"
 #include "proto/control.pb-c.h"
 #include "tests/run/scratch.h"
 #include "tests/unit/clientlib_fake.h"
@@ -224,41 +224,6 @@ static void test_descriptors_are_no_standard_ones(void **state)
     assert_int_equal(dup2(aside, STDIN_FILENO), STDIN_FILENO);
     close(aside);
     odeon_client_disconnect(client);
-}
-
-static void test_patience_of_any_length(void **state)
-{
-    static const int64_t lengths[] = { INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, 1000000000 };
-    struct odeon_client client = { .link = LINK_AWAY, .away_ns = INT64_C(1) << 60 };
-    const int64_t now_ns = client.away_ns + 1000;
-
-    (void)state;
-    client.retry_ns = now_ns + 5000000;
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        client.patience_ns = lengths[i];
-        assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
-    }
-    client.patience_ns = 3000;
-    assert_int_equal(client_next_step_ns(&client, now_ns), 2000);
-    assert_int_equal(client_next_step_ns(&client, now_ns + 9000), 0);
-    client.patience_ns = -1;
-    assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
-    client.patience_ns = INT64_MIN; /* for ever, too: a sanitizer sees sums of it */
-    assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
-}
-
-/* A service that comes back and refuses its client with -EAGAIN has ended it, as with any other
- * error: who waits for it would look again and again, without rest. */
-static void test_an_end_is_not_tried_again(void **state)
-{
-    struct odeon_client client = { .link = LINK_AWAY, .socket = -1, .patience_ns = -1 };
-
-    (void)state;
-    assert_int_equal(client_lose(&client, -EAGAIN, "the service is busy"), -ECONNRESET);
-    assert_int_equal(client.lost, -ECONNRESET);
-    pthread_mutex_lock(&client.mutex);
-    assert_int_equal(client_wait_back(&client, INT64_MAX), -ECONNRESET);
-    pthread_mutex_unlock(&client.mutex);
 }
 
 /* Through the calls, which hand them to the kernel and to clocks. */
@@ -690,8 +655,6 @@ int main(void)
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_descriptors_are_no_standard_ones,
                                         connection_service_setup, connection_service_teardown),
-        cmocka_unit_test(test_patience_of_any_length),
-        cmocka_unit_test(test_an_end_is_not_tried_again),
         cmocka_unit_test_setup_teardown(test_times_of_any_length, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client whose service has gone away: how long it waits, and that a request keeps its time,
+ * whatever other threads do meanwhile. The service has ended its connection and greets nobody; its
+ * socket is still there. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client-lib/src/reconnect.h"
+#include "tests/run/patience.h"
+#include "tests/unit/connection_service.h"
+
+#include "tests/unit/clientlib_cmocka.h"
+
+/* Less than a client that greets waits for its answer before it looks again. */
+enum { REQUEST_NS = CONNECT_RETRY_MAX_NS / 2 };
+
+struct asker {
+    struct odeon_client *client;
+    pthread_t thread;
+    int result;
+    char text[256];
+    _Atomic bool ended;
+};
+
+static void *asker_main(void *argument)
+{
+    struct asker *asker = argument;
+    odeon_ref ref;
+
+    asker->result = odeon_actor_find(asker->client, "A", &ref);
+    snprintf(asker->text, sizeof(asker->text), "%s", odeon_error_text());
+    atomic_store(&asker->ended, true);
+    return NULL;
+}
+
+/* Its request has found the service gone, and waits; the mutex is the caller's. */
+static void begin(struct asker *asker, struct service *s)
+{
+    *asker = (struct asker){ .client = connection_service_client(s) };
+    asker->client->instance = 1; /* of a service that comes back */
+    assert_int_equal(odeon_client_set_timeout(asker->client, REQUEST_NS), 0);
+    shutdown(s->connection, SHUT_RDWR);
+    assert_int_equal(pthread_create(&asker->thread, NULL, asker_main, asker), 0);
+    pthread_mutex_lock(&asker->client->mutex);
+    while (asker->client->link != LINK_GREETING) {
+        pthread_mutex_unlock(&asker->client->mutex);
+        (void)poll(NULL, 0, 1);
+        pthread_mutex_lock(&asker->client->mutex);
+    }
+}
+
+static void end(struct asker *asker)
+{
+    pthread_join(asker->thread, NULL);
+    assert_int_equal(asker->result, -ETIMEDOUT);
+    assert_non_null(strstr(asker->text, "was not made"));
+    assert_int_equal(asker->client->n_late, 0); /* nor is it sent */
+    odeon_client_disconnect(asker->client);
+}
+
+/* As another thread does whose request has no end. */
+static void test_somebody_else_has_the_connection(void **state)
+{
+    int64_t end_ns = monotonic_ns() + PATIENCE_NS;
+    struct asker asker;
+    bool in_time;
+
+    begin(&asker, *state);
+    while (!atomic_load(&asker.ended) && monotonic_ns() < end_ns)
+        (void)poll(NULL, 0, 1);
+    in_time = atomic_load(&asker.ended);
+    assert_int_equal(pthread_mutex_trylock(&asker.client->mutex), EBUSY); /* still */
+    pthread_mutex_unlock(&asker.client->mutex);
+    end(&asker);
+    assert_true(in_time);
+}
+
+/* The asker sees it when it has waited for all of its time. */
+static void test_the_service_comes_back_too_late(void **state)
+{
+    struct asker asker;
+
+    begin(&asker, *state);
+    asker.client->link = LINK_UP;
+    pthread_mutex_unlock(&asker.client->mutex);
+    end(&asker);
+}
+
+static void test_patience_of_any_length(void **state)
+{
+    static const int64_t lengths[] = { INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, 1000000000 };
+    struct odeon_client client = { .link = LINK_AWAY, .away_ns = INT64_C(1) << 60 };
+    const int64_t now_ns = client.away_ns + 1000;
+
+    (void)state;
+    client.retry_ns = now_ns + 5000000;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        client.patience_ns = lengths[i];
+        assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
+    }
+    client.patience_ns = 3000;
+    assert_int_equal(client_next_step_ns(&client, now_ns), 2000);
+    assert_int_equal(client_next_step_ns(&client, now_ns + 9000), 0);
+    client.patience_ns = -1;
+    assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
+    client.patience_ns = INT64_MIN; /* for ever, too: a sanitizer sees sums of it */
+    assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
+}
+
+/* A service that comes back and refuses its client with -EAGAIN has ended it, as with any other
+ * error: who waits for it would look again and again, without rest. */
+static void test_an_end_is_not_tried_again(void **state)
+{
+    struct odeon_client client = { .link = LINK_AWAY, .socket = -1, .patience_ns = -1 };
+    bool held = false;
+
+    (void)state;
+    assert_int_equal(client_lose(&client, -EAGAIN, "the service is busy"), -ECONNRESET);
+    assert_int_equal(client.lost, -ECONNRESET);
+    pthread_mutex_lock(&client.mutex);
+    assert_int_equal(client_wait_back(&client, INT64_MAX, &held), -ECONNRESET);
+    assert_true(held);
+    pthread_mutex_unlock(&client.mutex);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_somebody_else_has_the_connection,
+                                        connection_service_setup, connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_the_service_comes_back_too_late,
+                                        connection_service_setup, connection_service_teardown),
+        cmocka_unit_test(test_patience_of_any_length),
+        cmocka_unit_test(test_an_end_is_not_tried_again),
+    };
+
+    return cmocka_run_group_tests_name("coming back", tests, NULL, NULL);
+}
