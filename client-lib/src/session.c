@@ -213,7 +213,7 @@ static int session_connect_until(const char *path, const char *name, int64_t tim
 
         if (left_ns < SESSION_GREETING_NS)
             left_ns = SESSION_GREETING_NS;
-        result = session_connect(path, name, timeout_ns > 0 ? left_ns : -1, ret_client);
+        result = session_connect(path, name, timeout_ns >= 0 ? left_ns : -1, ret_client);
         if (result == 0 || !session_passes(result))
             return result;
         if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)

@@ -101,6 +101,25 @@ static void test_hello_while_the_service_starts(void **state)
     assert_null(client);
 }
 
+/* A socket that is there, and nobody accepts or answers: one greeting, which has its second. */
+static void test_not_waiting_for_a_service_that_stands_still(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client = NULL;
+    char *former = getenv("ODEON_TIMEOUT_MS");
+
+    former = former ? strdup(former) : NULL;
+    assert_int_equal(setenv("ODEON_TIMEOUT_MS", "4000", 1), 0);
+    assert_int_equal(odeon_client_connect_wait(s->path, NULL, 0, &client), -ETIMEDOUT);
+    assert_non_null(strstr(odeon_error_text(), " 1000 ms"));
+    assert_null(client);
+    if (former)
+        assert_int_equal(setenv("ODEON_TIMEOUT_MS", former, 1), 0);
+    else
+        assert_int_equal(unsetenv("ODEON_TIMEOUT_MS"), 0);
+    free(former);
+}
+
 static void test_message_ids_are_asked_for_once(void **state)
 {
     struct service *s = *state;
@@ -646,6 +665,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hello_that_the_service_does_not_speak,
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_hello_while_the_service_starts,
+                                        connection_service_setup, connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_not_waiting_for_a_service_that_stands_still,
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_message_ids_are_asked_for_once,
                                         connection_service_setup, connection_service_teardown),
