@@ -24,9 +24,9 @@
  * connect.C6  No call is a point at which its thread is cancelled: pthread_cancel() takes effect
  *     behind it. So no mutex is left locked, and no descriptor lost; what a post or an arming calls
  *     by number (wait.h) is no such point by itself.
- * connect.C7  A port that is closed while another thread's round trip goes on for too long, or a
- *     greeting that claims it has no answer yet, is among `closing`: the service is asked behind
- *     that. One that is in no greeting's claims it closes by itself.
+ * connect.C7  A port that is closed while another thread's round trip goes on for too long, the
+ *     service takes nothing, or a greeting that claims it has no answer yet, is among `closing`:
+ *     the service is asked behind that. One that is in no greeting's claims it closes by itself.
  */
 #pragma once
 

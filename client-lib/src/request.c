@@ -241,18 +241,20 @@ bool client_call_now(struct odeon_client *client, Odeon__Request *request)
     WITHOUT_CANCELLATION;
     struct client_answer answer = { 0 };
     int64_t deadline_ns = deadline_after(client_timeout_ns(client));
-    bool sent, greets;
+    bool sent = false, to_make;
 
     if (!mutex_lock_until(&client->mutex, deadline_ns))
         return false;
     error_keep();
-    greets = client->lost == 0 && client->link == LINK_GREETING;
-    if (client->lost == 0 && client->link == LINK_UP)
+    to_make = client->lost == 0 && client->link == LINK_GREETING;
+    if (client->lost == 0 && client->link == LINK_UP) {
         (void)request_try_request(client, request, deadline_ns, &answer, &sent);
+        to_make = !sent && client->lost == 0 && client->link == LINK_UP;
+    }
     pthread_mutex_unlock(&client->mutex);
     (void)error_settle(0);
     client_answer_fini(&answer);
-    return !greets;
+    return !to_make;
 }
 
 void client_poll_events(struct odeon_client *client)

@@ -12,7 +12,8 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
 
 /* The same for what is not worth waiting for: nothing happens while the client is away, and no
  * error is told. False: it was not made and is to be made later: it had no turn among the requests
- * of other threads, or a greeting has no answer yet. */
+ * of other threads, the service took nothing for all of its time, or a greeting has no answer
+ * yet. */
 bool client_call_now(struct odeon_client *client, Odeon__Request *request);
 
 /* Takes events that have arrived, without waiting; leaves it to a thread that is in a round

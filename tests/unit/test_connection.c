@@ -397,6 +397,28 @@ static void test_port_from_the_service(void **state)
     odeon_client_disconnect(client); /* closes the port, too */
 }
 
+/* connect.C7, where nothing more can be sent: it is asked for when that can be done again. */
+static void test_a_port_is_closed_while_the_service_takes_nothing(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client = connection_service_client(s);
+    struct odeon_port *port = connection_service_port(client);
+    odeon_ref ref;
+
+    atomic_store(&s->holds, true);
+    assert_int_equal(odeon_client_set_timeout(client, 0), 0);
+    do
+        assert_int_equal(odeon_actor_find(client, "A", &ref), -ETIMEDOUT);
+    while (!strstr(odeon_error_text(), "has taken nothing"));
+    assert_null(odeon_port_close(port));
+    atomic_store(&s->holds, false);
+    assert_int_equal(odeon_client_set_timeout(client, -1), 0);
+    for (unsigned i = 0; i < 2; i++) /* behind the first it is asked, and before the second */
+        assert_int_equal(odeon_actor_find(client, "A", &ref), 0);
+    assert_int_equal(atomic_load(&s->port_closes), 1);
+    odeon_client_disconnect(client);
+}
+
 static void test_events_between_request_and_reply(void **state)
 {
     struct service *s = *state;
@@ -649,62 +671,64 @@ static void test_signals_do_not_prolong(void **state)
     odeon_client_disconnect(client);
 }
 
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_no_service, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_signals_do_not_prolong, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_a_thread_is_cancelled_behind_its_call,
+                                    connection_service_setup, connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_hello, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_hello_of_another_protocol, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_hello_that_the_service_does_not_speak,
+                                    connection_service_setup, connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_hello_while_the_service_starts, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_not_waiting_for_a_service_that_stands_still,
+                                    connection_service_setup, connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_message_ids_are_asked_for_once, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_arguments_and_unknown_requests, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_texts_outlive_calls_that_succeed, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_descriptors_are_no_standard_ones, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_times_of_any_length, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_timers, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_places_changes_and_queues, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_port_from_the_service, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_a_port_is_closed_while_the_service_takes_nothing,
+                                    connection_service_setup, connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_events_between_request_and_reply, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_events_are_found_by_looking, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_end_of_the_service, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_service_closes_instead_of_answering,
+                                    connection_service_setup, connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_garbage, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_oversized_record, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_strange_id, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_fork, connection_service_setup,
+                                    connection_service_teardown),
+    cmocka_unit_test_setup_teardown(test_a_client_is_shared_by_threads, connection_service_setup,
+                                    connection_service_teardown),
+};
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_no_service, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_signals_do_not_prolong, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_a_thread_is_cancelled_behind_its_call,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_hello, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_hello_of_another_protocol, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_hello_that_the_service_does_not_speak,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_hello_while_the_service_starts,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_not_waiting_for_a_service_that_stands_still,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_message_ids_are_asked_for_once,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_arguments_and_unknown_requests,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_texts_outlive_calls_that_succeed,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_descriptors_are_no_standard_ones,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_times_of_any_length, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_timers, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_places_changes_and_queues, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_port_from_the_service, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_events_between_request_and_reply,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_events_are_found_by_looking, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_end_of_the_service, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_service_closes_instead_of_answering,
-                                        connection_service_setup, connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_garbage, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_oversized_record, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_strange_id, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_fork, connection_service_setup,
-                                        connection_service_teardown),
-        cmocka_unit_test_setup_teardown(test_a_client_is_shared_by_threads,
-                                        connection_service_setup, connection_service_teardown),
-    };
-
     return cmocka_run_group_tests_name("client connection", tests, NULL, NULL);
 }
