@@ -156,7 +156,7 @@ static int call_post(struct odeon_port *port, odeon_ref to, uint32_t type, const
         return port_post_until(port, to, type, POST_CORRELATED | (o.urgent ? POST_URGENT : 0u),
                                correlation, data, size, deadline_ns);
     o.correlation = correlation;
-    o.wait_ns = timeout_ns;
+    o.wait_ns = timeout_ns == 0 ? 1 : timeout_ns; /* 0 would be a post, which says -EAGAIN */
     return post_with(port, to, type, data, size, &o);
 }
 

@@ -257,6 +257,23 @@ static void test_waiting_for_room(void **state)
     assert_int_equal(odeon_port_forget(f->port, 1), n + 1); /* and none that was not posted */
 }
 
+/* A call without time says the same of a full ring, traced or not. */
+static void test_a_call_finds_no_room(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery reply;
+
+    while (odeon_port_post(f->port, actor, TYPE, "x", 1) == 0) {
+    }
+    assert_int_equal(odeon_port_call(f->port, actor, TYPE, "x", 1, 0, &reply), -ETIMEDOUT);
+    assert_int_equal(odeon_port_call_with(f->port, actor, TYPE, "x", 1, 0,
+                                          ODEON_POST_OPTIONS(.trace = 6), &reply),
+                     -ETIMEDOUT);
+    assert_int_equal(odeon_port_call_with(f->port, actor, TYPE, "x", 1, SHORT_NS,
+                                          ODEON_POST_OPTIONS(.trace = 6), &reply),
+                     -ETIMEDOUT);
+}
+
 /* ---- outcomes ---- */
 
 /* What is sent later begins its round trip then. */
@@ -571,6 +588,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reserving_with_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waiting_for_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_call_finds_no_room, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_delay_is_no_part_of_a_round_trip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_reply_has_its_callers_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_refusal_has_its_callers_id, setup, teardown),
