@@ -493,6 +493,40 @@ static void test_message_types(void **state)
     engine_fixture_close(&f);
 }
 
+static uint32_t count_pooled(const struct worker *w)
+{
+    return w->actors.states.free[1].n; /* of 16 bytes */
+}
+
+/* What a worker has kept of a type that goes is not given to its pool: it runs meanwhile. */
+static void test_kept_states_go_to_nobody_who_runs(void **state)
+{
+    enum { N = 5 };
+    struct engine_behaviour on_end = { end_type, 0, false, child_on_end };
+    struct engine_fixture f;
+    actor_ref refs[N];
+    uint64_t live;
+
+    (void)state;
+    fixture_begin(&f, 1);
+    on_end.message_type = end_type;
+    uint32_t type = engine_fixture_type(&f, "sixteen", 16, NULL, NULL, &on_end, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (unsigned i = 0; i < N; i++)
+        refs[i] = engine_fixture_spawn(&f, type, NULL, 0);
+    settle(&f);
+    for (unsigned i = 0; i < N; i++)
+        assert_int_equal(engine_actor_send(f.engine, refs[i], MESSAGE_TYPE_POISON_DESTROY, NULL, 0),
+                         0);
+    settle(&f);
+    uint32_t worker = count_pooled(f.engine->workers[0]), control = count_pooled(f.engine->control);
+    assert_int_equal(engine_actor_type_retire(f.engine, type, &live), 0);
+    assert_int_equal(count_pooled(f.engine->workers[0]), worker);
+    if (worker > 0) /* sanitizers have no pools */
+        assert_int_equal(count_pooled(f.engine->control), control + N);
+    fixture_end(&f);
+}
+
 /* Who ends with an executor has ended, whether the plugin is there or not. */
 static void test_stopped_without_their_plugin(void **state)
 {
@@ -590,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_slot_is_spent),
         cmocka_unit_test(test_types_come_and_go),
         cmocka_unit_test(test_message_types),
+        cmocka_unit_test(test_kept_states_go_to_nobody_who_runs),
         cmocka_unit_test(test_stopped_without_their_plugin),
         cmocka_unit_test(test_states_are_aligned_and_zero),
         cmocka_unit_test(test_widen),

@@ -253,11 +253,11 @@ void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
     }
 }
 
-void actors_state_forget(struct worker *w, const struct actor_type *type)
+void actors_state_forget(struct worker *by, struct worker *w, const struct actor_type *type)
 {
     for (void *state = w->actors.kept[type->id], *next; state; state = next) {
         next = *(void **)state;
-        state_free(&w->engine->actors.stock, &w->actors.states, state, type->state_size);
+        state_free(&w->engine->actors.stock, &by->actors.states, state, type->state_size);
     }
     w->actors.kept[type->id] = NULL;
 }

@@ -90,5 +90,6 @@ void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
                        enum engine_allocation how);
 
 /* Frees what is kept for a type: its next version may have larger states. The worker is gone, or
- * has passed a quiescent point since the type was made unavailable. */
-void actors_state_forget(struct worker *w, const struct actor_type *type);
+ * has passed a quiescent point since the type was made unavailable. It may be running all the same,
+ * so what is freed goes to the pool of `by`, who is the caller. */
+void actors_state_forget(struct worker *by, struct worker *w, const struct actor_type *type);

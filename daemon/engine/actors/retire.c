@@ -82,7 +82,7 @@ static void retire_take_back(struct engine *e, struct retiring *r)
 static void retire_finish(struct engine *e, struct retiring *r)
 {
     for (uint32_t i = 0; i < e->segment.n_ids; i++)
-        actors_state_forget(e->workers[i], r->type);
+        actors_state_forget(e->control, e->workers[i], r->type);
     e->types.retiring[r->type->id] = NULL;
     phases_free(r->type);
     free(r);

@@ -106,7 +106,7 @@ struct worker *worker_free(struct worker *w)
     for (uint32_t i = 0; w->actors.kept && i < ODEON_ACTOR_TYPES_MAX; i++) {
         const struct actor_type *type = load_relaxed(&w->turn.types[i]);
         if (type)
-            actors_state_forget(w, type);
+            actors_state_forget(w, w, type);
     }
     free(w->actors.kept);
     free((void *)w->actors.type_live);
