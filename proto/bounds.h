@@ -53,6 +53,8 @@ enum {
     ODEON_RING_DEFAULT = 1 << 20,
     ODEON_RING_MAX = 1 << 26,
     ODEON_PORTS_PER_CLIENT_MAX = 32,
+    /* of ODEON_PORTS_MAX, for those whom no quota binds */
+    ODEON_PORTS_RESERVED = 16,
 
     /* control protocol */
     ODEON_CONTROL_FRAME_MAX = 65536, /* one SOCK_SEQPACKET record */

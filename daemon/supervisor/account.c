@@ -202,6 +202,16 @@ uint64_t accounts_answers_room(const struct accounts *accounts, const struct quo
                           accounts->answer_bytes_max);
 }
 
+uint64_t accounts_ports_room(const struct accounts *accounts, const struct quotas *quotas,
+                             const struct account *account, uint64_t max)
+{
+    uint64_t shared = max > ODEON_PORTS_RESERVED ? max - ODEON_PORTS_RESERVED : 0;
+
+    if (!quotas_bind(quotas, account->uid))
+        return UINT64_MAX;
+    return accounts_share(accounts, account, QUOTA_PORTS, NULL, shared);
+}
+
 uint64_t accounts_descriptors_limit(void)
 {
     struct rlimit limit;

@@ -23,6 +23,9 @@
  * account.Q8  Requests are counted for all of a user's clients together, connecting included, by a
  *     bucket of `requests` that is full again after a second. An account with nothing on it stays
  *     until its bucket is full: who ends all its connections and comes back finds it as it was.
+ * account.Q9  There are ODEON_PORTS_MAX ports for all: the last ODEON_PORTS_RESERVED are for those
+ *     whom no quota binds, and of the rest each user that they bind may have half of what all
+ *     others leave, and a first one as long as there is one.
  * account.Q4  An offender is named in the log at once, then once a minute with the number of
  *     refusals.
  */
@@ -107,6 +110,10 @@ uint64_t accounts_descriptors_room(const struct accounts *accounts, const struct
 /* Bytes of rings that this user may have more, beside what others have (account.Q6). */
 uint64_t accounts_rings_room(const struct accounts *accounts, const struct quotas *quotas,
                              const struct account *account);
+/* Ports that this user may have more, where the table has room for `max` of all users
+ * (account.Q9). */
+uint64_t accounts_ports_room(const struct accounts *accounts, const struct quotas *quotas,
+                             const struct account *account, uint64_t max);
 /* RLIMIT_NOFILE, which is one of this user's descriptors in flight, too. */
 uint64_t accounts_descriptors_limit(void);
 /* Bytes of answers that this user may have more waiting, beside what others have (account.Q7). */

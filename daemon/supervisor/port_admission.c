@@ -33,6 +33,28 @@ static uint64_t port_admission_backlog(const struct seat *seat)
                : ODEON_BACKLOG_BYTES_DEFAULT;
 }
 
+/* account.Q9 */
+static int port_admission_judge_table(const struct seat *seat, const struct client *client,
+                                      struct port_refusal *refusal)
+{
+    const struct accounts *accounts = seat->service->accounts;
+    const struct quotas *quotas = &seat->service->config->quotas;
+    const struct account *account = account_find(accounts, client->uid);
+    uint32_t max = ODEON_PORTS_MAX - port_table_count_spent(&seat->ports);
+
+    if (accounts_ports_room(accounts, quotas, account, max) > 0)
+        return 0;
+    port_refusal_set(refusal, -EDQUOT, true,
+                     "user %u has %llu of the %u ports that are in use; the service can have %u, "
+                     "the last %d are for whom quotas do not bind, and of the rest each user may "
+                     "have half of what others leave; close a port",
+                     client->uid, (unsigned long long)account->used.amounts[QUOTA_PORTS],
+                     seat->ports.n_used, max, ODEON_PORTS_RESERVED);
+    snprintf(refusal->blame, sizeof(refusal->blame),
+             "is refused a port: its user has its share of the service's ports");
+    return -EDQUOT;
+}
+
 /* account.Q6 */
 static int port_admission_judge_rings(const struct seat *seat, const struct client *client,
                                       uint64_t wants, struct port_refusal *refusal)
@@ -100,6 +122,8 @@ int port_admission_judge(struct seat *seat, const struct client *client, uint64_
             return port_admission_refuse_quota(account, quotas, (enum quota)i, room, least,
                                                ret_refusal);
     }
+    if (port_admission_judge_table(seat, client, ret_refusal) < 0)
+        return ret_refusal->error;
     return port_admission_judge_rings(seat, client, ring_bytes, ret_refusal);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is scarce and not a matter of bytes: message types, names of actors, threads of their own.
- * One user who takes all that it can get leaves others something, an administrator more; and an
- * executor that is started again knows what the user has.
+/* What is scarce and not a matter of bytes: message types, names of actors, threads of their own,
+ * ports. One user who takes all that it can get leaves others something, an administrator more; and
+ * an executor that is started again knows what the user has.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -146,12 +147,78 @@ static void test_threads(void **state)
           "is refused an actor");
 }
 
+/* ---- ports, which are held for as long as their holders live */
+
+enum { GREEDY = 4, CLIENTS_EACH = 128 };
+
+static int told[2]; /* a byte from each holder, when it has all that it gets */
+
+static int take_port(struct odeon_client *client, unsigned n)
+{
+    static const struct odeon_port_options small = { .struct_size = sizeof(small),
+                                                     .submission_bytes = ODEON_RING_MIN,
+                                                     .delivery_bytes = ODEON_RING_MIN };
+    struct odeon_port *port;
+
+    (void)n;
+    return odeon_port_open(client, &small, &port); /* ends with its client */
+}
+
+/* From connection after connection, until one gets no port at all. */
+static int hold_ports(struct odeon_client *client)
+{
+    for (unsigned i = 0; i < CLIENTS_EACH; i++) {
+        unsigned n = 0;
+
+        if (i > 0 && odeon_client_connect(service.socket, "hoarder", &client) < 0)
+            return 2;
+        while (take_port(client, n) == 0)
+            n++;
+        if (n > 0)
+            continue;
+        if (write(told[1], "", 1) == 1)
+            for (;;)
+                pause();
+    }
+    return 3;
+}
+
+/* Four users, whose quotas are as many ports as there are, leave some to a fifth, and to root. */
+static void test_ports(void **state)
+{
+    struct hoard one = { .take = take_port, .most = 1 };
+    pid_t holders[GREEDY];
+    char byte;
+
+    (void)state;
+    if (!user_can_change()) {
+        print_message("# skipped: other users can be played by root alone\n");
+        skip();
+    }
+    assert_int_equal(pipe(told), 0);
+    for (unsigned i = 0; i < GREEDY; i++) {
+        struct user user = { 41010 + i, 41010 + i, 0 };
+
+        holders[i] = user_begin(&service, user, hold_ports);
+        assert_int_equal(read(told[0], &byte, 1), 1);
+    }
+    user_expects(&service, innocent, take_all, &one, 0, NULL);
+    user_expects(&service, root, take_all, &one, 0, NULL);
+    assert_true(
+        wait_until(service_log_has(&service, "its user has its share of the service's ports")));
+    for (unsigned i = 0; i < GREEDY; i++)
+        user_kill(holders[i]);
+    close(told[0]);
+    close(told[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_message_types, begin, end),
         cmocka_unit_test_setup_teardown(test_names, begin, end),
         cmocka_unit_test_setup_teardown(test_threads, begin, end),
+        cmocka_unit_test_setup_teardown(test_ports, begin, end),
     };
 
     return cmocka_run_group_tests_name("hoard", tests, NULL, NULL);

@@ -260,6 +260,39 @@ static void test_rings_of_all(void **state)
     accounts_fini(&accounts);
 }
 
+/* Users who fill their quotas of ports, one after the other, leave each who comes next some, and
+ * root what is put by; what root has is not there for others. */
+static void test_ports_of_all(void **state)
+{
+    enum { USERS = 12, SHARED = ODEON_PORTS_MAX - ODEON_PORTS_RESERVED };
+    struct accounts accounts = { 0 };
+    struct quotas everybody = quotas;
+    struct account *root = account_open(&accounts, 0), *account;
+    uint64_t left = SHARED - 4;
+
+    (void)state;
+    account_charge(root, &(struct holding){ .amounts[QUOTA_PORTS] = 4 });
+    for (unsigned i = 1; i <= USERS; i++) {
+        uint64_t room, takes;
+
+        account = account_open(&accounts, i);
+        room = accounts_ports_room(&accounts, &quotas, account, ODEON_PORTS_MAX);
+        assert_int_equal(room, left > 1 ? left / 2 : left);
+        takes = room < quotas.limits[QUOTA_PORTS] ? room : quotas.limits[QUOTA_PORTS];
+        account_charge(account, &(struct holding){ .amounts[QUOTA_PORTS] = takes });
+        assert_true(i > 6 || takes > 0);
+        left -= takes;
+    }
+    assert_int_equal(left, 0);
+    assert_int_equal(accounts_ports_room(&accounts, &quotas, account, ODEON_PORTS_MAX), 0);
+    assert_true(accounts_ports_room(&accounts, &quotas, root, ODEON_PORTS_MAX) == UINT64_MAX);
+    everybody.everybody = true;
+    assert_int_equal(accounts_ports_room(&accounts, &everybody, root, ODEON_PORTS_MAX), 0);
+    /* a table whose places are nearly all spent has nothing but what is put by */
+    assert_int_equal(accounts_ports_room(&accounts, &everybody, root, 8), 0);
+    accounts_fini(&accounts);
+}
+
 /* Users who let their answers lie: each is left something, and root is not bound. */
 static void test_answers_of_all(void **state)
 {
@@ -370,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_descriptors_of_all),
         cmocka_unit_test(test_rings_of_all),
         cmocka_unit_test(test_answers_of_all),
+        cmocka_unit_test(test_ports_of_all),
         cmocka_unit_test(test_requests_of_a_user),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),

@@ -166,10 +166,10 @@ struct odeon_port_options {
 
 /* `options` NULL: defaults. A port takes two mappings of its rings' sizes, twice each in address
  * space, and one or two descriptors. -EMFILE: this process or the executor has too many files
- * open, or this client as many ports as one can have. -EDQUOT: a quota of its user's. -ENFILE: the
- * service has as many ports, or descriptors in unread answers, as it can. -EIO, -EBUSY: the service
- * manager has not kept what the port is made of, or takes nothing at the moment; try again. The
- * text says which. */
+ * open, or this client as many ports as one can have. -EDQUOT: a quota of its user's, or its share
+ * of what all users have. -ENFILE: the service has as many ports, or descriptors in unread answers,
+ * as it can. -EIO, -EBUSY: the service manager has not kept what the port is made of, or takes
+ * nothing at the moment; try again. The text says which. */
 ODEON_API int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
                               struct odeon_port **ret_port);
 /* What has been posted is still processed; what is reserved and not committed, and what has not
