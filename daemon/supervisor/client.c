@@ -40,6 +40,8 @@ void clients_drop_all(struct clients *clients)
     while (clients->first)
         client_drop(clients->first, "the service stops");
     unreads_fini(&clients->unreads);
+    for (unsigned how = 0; how < CLIENT_PART_N; how++)
+        told_fini(&clients->parted[how]);
 }
 
 void clients_tell(struct clients *clients, Odeon__Event *event)
@@ -251,7 +253,7 @@ static void client_on_error(void *userdata, int error)
     else if (error == -EPROTO)
         client_throw_out(client, "sent descriptors that it may not send");
     else
-        client_drop(client, strerror(-error));
+        client_part(client, CLIENT_PART_LOST, strerror(-error));
 }
 
 /* client.K11 */
@@ -339,9 +341,9 @@ static void client_on_end(uv_poll_t *poll, int status, int events)
     uv_poll_stop(poll);
     if (client->channel)
         channel_receive_last(client->channel);
-    client_drop(client, client->channel
-                            ? "its process has ended, and left its connection to another"
-                            : "its process has ended while it was not connected");
+    client_part(client, CLIENT_PART_PROCESS,
+                client->channel ? "its process has ended, and left its connection to another"
+                                : "its process has ended while it was not connected");
 }
 
 static int client_watch_process(struct client *client, int pidfd)
@@ -617,18 +619,16 @@ static void client_close_account(struct client *client)
     account_settle(accounts, client->uid);
 }
 
-void client_drop(struct client *client, const char *why)
+static void client_end(struct client *client, enum log_level level, const char *why)
 {
     struct clients *clients = client->clients;
 
-    if (client->dropped)
-        return;
     client->dropped = true;
     client_take_out(clients, client);
     if (why)
-        client_log_about(client, LOG_LEVEL_NOTICE, "is disconnected: %s", why);
+        client_log_about(client, level, "is disconnected: %s", why);
     else
-        client_log_about(client, LOG_LEVEL_DEBUG, "has gone");
+        client_log_about(client, level, "has gone");
     clients->world.ops->gone(clients->world.userdata, client);
     client_leave_unread(client);
     client_close_account(client);
@@ -636,6 +636,29 @@ void client_drop(struct client *client, const char *why)
     if (!client->channel)
         client_on_freed(client);
     clients->world.ops->changed(clients->world.userdata);
+}
+
+void client_drop(struct client *client, const char *why)
+{
+    if (!client->dropped)
+        client_end(client, why ? LOG_LEVEL_NOTICE : LOG_LEVEL_DEBUG, why);
+}
+
+void client_part(struct client *client, enum client_parting how, const char *why)
+{
+    struct told *told = &client->clients->parted[how];
+    char text[400];
+    uint64_t more = 0;
+
+    if (client->dropped)
+        return;
+    if (!told_note(told, client->uid, uv_hrtime(), &more)) {
+        client_end(client, LOG_LEVEL_DEBUG, why);
+        return;
+    }
+    snprintf(text, sizeof(text), "%s; %" PRIu64 " more of its user since that was last told", why,
+             more);
+    client_end(client, LOG_LEVEL_NOTICE, more > 0 ? text : why);
 }
 
 void client_throw_out(struct client *client, const char *why)
@@ -677,7 +700,7 @@ static void client_drop_deaf(struct client *client)
              own ? " (quota-answer-bytes)" : " for all users");
     client_blame(client, own ? "does not read its answers (quota-answer-bytes)"
                              : "does not read its answers, and all users have too many");
-    client_drop(client, why);
+    client_part(client, CLIENT_PART_DEAF, why);
 }
 
 int client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds)
@@ -696,11 +719,11 @@ int client_send(struct client *client, Odeon__Reply *reply, const int *fds, size
                                 "the service has no memory or no descriptors for the answer");
     }
     if (r == -ENOBUFS)
-        client_drop(client, "it does not read its answers (1 MiB is waiting)");
+        client_part(client, CLIENT_PART_DEAF, "it does not read its answers (1 MiB is waiting)");
     else if (r == -EDQUOT)
         client_drop_deaf(client);
     else if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* these two: the end of file follows */
-        client_drop(client, strerror(-r));
+        client_part(client, CLIENT_PART_LOST, strerror(-r));
     return instead;
 }
 

@@ -32,6 +32,8 @@
  *     (unread.U1). Nothing is opened for one who has as many as it may.
  * client.K11  The memory of answers that wait for a client to read is on its user's account; one
  *     that has no room for an answer is disconnected.
+ * client.K12  What a user can have said in the log by coming back again and again is said once a
+ *     minute, for each of the ways there are to part (told.T1).
  */
 #pragma once
 
@@ -45,11 +47,22 @@
 #include "daemon/supervisor/account.h"
 #include "daemon/supervisor/channel.h"
 #include "daemon/supervisor/offenders.h"
+#include "daemon/supervisor/told.h"
 #include "daemon/supervisor/unread.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 
 enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20, CLIENT_TOKEN_BYTES = 16 };
+
+/* Ends that a client can bring about as often as it likes, for they are no offences. */
+enum client_parting {
+    CLIENT_PART_VERSION, /* it speaks another version of the protocol */
+    CLIENT_PART_RESUME,  /* it is not who it claims to be */
+    CLIENT_PART_LOST,    /* its connection is broken */
+    CLIENT_PART_DEAF,    /* it does not read its answers */
+    CLIENT_PART_PROCESS, /* its process has ended, and its connection has not */
+    CLIENT_PART_N
+};
 
 struct clients;
 struct config;
@@ -114,6 +127,7 @@ struct clients {
     uv_timer_t look;   /* while descriptors lie unread */
     struct unreads unreads;
     struct offenders offenders;
+    struct told parted[CLIENT_PART_N]; /* client.K12 */
 };
 
 void clients_init(struct clients *clients, const struct clients_world *world);
@@ -144,6 +158,8 @@ const char *client_describe(const struct client *client, char *text, size_t size
 void client_set_hello(struct client *client, const char *name, const char *library);
 /* The connection ends, its ports are drained. */
 void client_drop(struct client *client, const char *why);
+/* So it does for what its user may do again and again (client.K12). */
+void client_part(struct client *client, enum client_parting how, const char *why);
 /* So it does for something that no client does by mistake: an offence. */
 void client_throw_out(struct client *client, const char *why);
 /* A process has committed an offence; its connections, if it has any, may have to wait

@@ -29,7 +29,7 @@ static bool commands_resume(struct seat *seat, struct client *client, const Odeo
     if (r == 0)
         return true;
     client_refuse(client, request->id, r, "%s", text);
-    client_drop(client, text);
+    client_part(client, CLIENT_PART_RESUME, text);
     return false;
 }
 
@@ -64,7 +64,7 @@ static void command_hello(struct seat *seat, struct client *client, Odeon__Reque
                       "version %d; use a library of the "
                       "service's release",
                       hello->protocol, ODEON_VERSION, ODEON_PROTOCOL_VERSION);
-        client_drop(client, "speaks another version of the protocol");
+        client_part(client, CLIENT_PART_VERSION, "speaks another version of the protocol");
         return;
     }
     if (hello->resume && !commands_resume(seat, client, *request))

@@ -16,7 +16,7 @@
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/turns.h"
 
-enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256, STRANGERS_MAX = 64 };
+enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256 };
 
 static void listener_on_connection(uv_poll_t *poll, int status, int events);
 
@@ -79,19 +79,14 @@ static int listener_judge(const struct listener *listener, const struct peer *pe
 }
 
 /* A user who is refused has no account here; who knocks again and again is told of once a minute
- * (account.Q4). */
+ * (told.T1). */
 static void listener_blame(struct listener *listener, const struct peer *peer, const char *why)
 {
-    struct account *stranger = account_find(&listener->strangers, peer->uid);
     char pid[48];
     const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
     uint64_t more = 0;
 
-    if (!stranger && listener->n_strangers < STRANGERS_MAX) {
-        stranger = account_open(&listener->strangers, peer->uid);
-        listener->n_strangers += stranger != NULL;
-    }
-    if (!account_blame(stranger ? stranger : &listener->other_strangers, uv_hrtime(), &more))
+    if (!told_note(&listener->strangers, peer->uid, uv_hrtime(), &more))
         return;
     snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)peer->pid);
     log_fields(
@@ -174,7 +169,7 @@ int listener_start(struct listener *listener, int fd, struct clients *clients)
 
 void listener_stop(struct listener *listener)
 {
-    accounts_fini(&listener->strangers);
+    told_fini(&listener->strangers);
     if (!listener->open)
         return;
     listener->open = false;

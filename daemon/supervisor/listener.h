@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "daemon/supervisor/account.h"
+#include "daemon/supervisor/told.h"
 
 struct clients;
 
@@ -16,9 +16,7 @@ struct listener {
     uv_poll_t poll;
     uv_timer_t pause; /* after running out of descriptors */
     bool open;
-    struct accounts strangers; /* users who were refused: how often, and when that was told */
-    uint32_t n_strangers;
-    struct account other_strangers; /* when they are too many */
+    struct told strangers; /* users who were refused */
 };
 
 /* 0 or negative errno.  The socket stays the runtime's. */

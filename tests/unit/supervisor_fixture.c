@@ -68,16 +68,24 @@ void service_write_config(const char *content)
     fclose(file);
 }
 
-bool service_log_contains(const char *words)
+unsigned service_log_count(const char *words)
 {
     static char content[1 << 20];
     int fd = open(log_path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : read(fd, content, sizeof(content) - 1);
+    unsigned count = 0;
 
     if (fd >= 0)
         close(fd);
     content[n > 0 ? n : 0] = '\0';
-    return strstr(content, words) != NULL;
+    for (const char *at = content; (at = strstr(at, words)); at++)
+        count++;
+    return count;
+}
+
+bool service_log_contains(const char *words)
+{
+    return service_log_count(words) > 0;
 }
 
 void service_wait_for_log(const char *words)

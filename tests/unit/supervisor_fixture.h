@@ -37,6 +37,7 @@ int service_stop(void **state);
 pid_t service_spawn(void); /* a process of odeond on the folder, ready or not */
 void service_write_config(const char *content);
 bool service_log_contains(const char *words);
+unsigned service_log_count(const char *words);
 void service_wait_for_log(const char *words);
 int service_wait_for_end(pid_t pid); /* the wait status */
 int64_t service_now_ms(void);

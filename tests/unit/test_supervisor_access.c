@@ -15,6 +15,7 @@
 #include "daemon/common/frame.h"
 #include "daemon/supervisor/access.h"
 #include "daemon/supervisor/account.h"
+#include "daemon/supervisor/told.h"
 #include "proto/bounds.h"
 
 static const uid_t user = 41001;
@@ -388,6 +389,30 @@ static void test_named_once_a_minute(void **state)
     assert_true(more == 10);
 }
 
+/* A user's account has gone in between. More users than are known have one line together. */
+static void test_told_of_who_comes_back(void **state)
+{
+    const uint64_t minute = UINT64_C(60000000000);
+    struct told told = { 0 };
+    uint64_t more = 99;
+
+    (void)state;
+    for (uid_t uid = 0; uid < TOLD_USERS_MAX; uid++) {
+        assert_true(told_note(&told, uid, 5, &more));
+        assert_int_equal(more, 0);
+        assert_false(told_note(&told, uid, minute, &more));
+    }
+    assert_true(told_note(&told, TOLD_USERS_MAX, 5, &more));
+    assert_int_equal(more, 0);
+    assert_false(told_note(&told, TOLD_USERS_MAX + 1, 6, &more));
+    assert_true(told_note(&told, 7, 5 + minute, &more));
+    assert_int_equal(more, 1);
+    told_fini(&told);
+    assert_true(told_note(&told, 7, 6 + minute, &more));
+    assert_int_equal(more, 0);
+    told_fini(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_requests_of_a_user),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),
+        cmocka_unit_test(test_told_of_who_comes_back),
     };
 
     return cmocka_run_group_tests_name("access", tests, NULL, NULL);

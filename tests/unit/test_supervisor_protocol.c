@@ -291,6 +291,94 @@ static void test_slow_reader(void **state)
     close(other);
 }
 
+static void ask_hello(int fd, uint32_t protocol, Odeon__Resume *resume)
+{
+    Odeon__Hello hello = ODEON__HELLO__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+
+    hello.protocol = protocol;
+    hello.name = (char[]){ "comes back" };
+    hello.resume = resume;
+    request.id = 1;
+    request.body_case = ODEON__REQUEST__BODY_HELLO;
+    request.hello = &hello;
+    assert_int_equal(frame_send(fd, &request.base, NULL, 0), 0);
+}
+
+static void come_with_another_version(void)
+{
+    int fd = peer_connect_raw();
+
+    ask_hello(fd, ODEON_PROTOCOL_VERSION + 98, NULL);
+    peer_drop(peer_receive(fd));
+    peer_assert_end(fd);
+}
+
+static void come_as_somebody_else(void)
+{
+    Odeon__Resume resume = ODEON__RESUME__INIT;
+    int fd = peer_connect_raw();
+    Odeon__Reply *reply;
+
+    ask_hello(fd, ODEON_PROTOCOL_VERSION, &resume);
+    reply = peer_receive(fd);
+    assert_int_equal(reply->error, -ESTALE);
+    peer_drop(reply);
+    peer_assert_end(fd);
+}
+
+/* The answer is there, and stays unread: the service's end of the connection is reset. */
+static void go_without_reading(void)
+{
+    struct pollfd p = { .fd = peer_connect_raw(), .events = POLLIN };
+
+    ask_hello(p.fd, ODEON_PROTOCOL_VERSION, NULL);
+    assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+    close(p.fd);
+}
+
+static void wait_until_alone(int fd)
+{
+    int64_t deadline = service_now_ms() + PATIENCE_MS;
+    Odeon__Reply *reply;
+    bool alone = false;
+
+    while (!alone) {
+        assert_true(service_now_ms() < deadline);
+        reply = peer_call_status(fd);
+        alone = reply->status->clients == 1;
+        peer_drop(reply);
+        poll(NULL, 0, 2);
+    }
+}
+
+/* What is no offence, and can be had as often as one likes, does not fill the log; the first of
+ * each kind is in it at once. */
+static void test_who_comes_back_and_back(void **state)
+{
+    enum { ROUNDS = 100, HANDFUL = 8 };
+    static const struct {
+        void (*come)(void);
+        const char *said;
+    } ways[] = {
+        { come_with_another_version, "is disconnected: speaks another version" },
+        { come_as_somebody_else, "is disconnected: the service has begun anew" },
+        { go_without_reading, "is disconnected: Connection reset by peer" },
+    };
+    int other = peer_connect("other");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        ways[i].come();
+        service_wait_for_log(ways[i].said);
+        for (unsigned round = 0; round < ROUNDS; round++)
+            ways[i].come();
+        wait_until_alone(other);
+        assert_in_range(service_log_count(ways[i].said), 1, HANDFUL);
+    }
+    close(other);
+}
+
 static void test_client_list_pages(void **state)
 {
     int fds[5];
@@ -417,6 +505,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_port_limits),
         cmocka_unit_test(test_broken_port),
         cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_who_comes_back_and_back),
         cmocka_unit_test(test_client_list_pages),
         cmocka_unit_test(test_round_trips_that_are_lies),
         cmocka_unit_test(test_plugin_paths),
