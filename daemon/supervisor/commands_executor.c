@@ -141,6 +141,8 @@ static void commands_executor_on_answer(void *userdata, struct link_request *req
     struct seat *seat = userdata;
     struct client *client = clients_find(seat->service->clients, request->asker.client_id);
 
+    if (request->request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD)
+        load_watch_note_answer(seat);
     if (reply->error == 0) {
         audit_request(seat, client, request->asker.uid, request->request, reply);
         commands_executor_note_success(seat, request, reply);

@@ -309,14 +309,14 @@ static int executor_link_send_request(struct executor_link *executor, struct lin
     return 0;
 }
 
-const struct link_request *executor_link_find(const struct executor_link *executor,
-                                              Odeon__Request__BodyCase body)
+const struct link_request *executor_link_find_clients(const struct executor_link *executor,
+                                                      Odeon__Request__BodyCase body)
 {
     const struct link_request *const lists[] = { executor->sent, executor->waiting };
 
     for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         for (const struct link_request *request = lists[i]; request; request = request->next)
-            if (request->request->body_case == body)
+            if (request->request->body_case == body && request->asker.client_id != 0)
                 return request;
     return NULL;
 }

@@ -93,9 +93,10 @@ void executor_link_init(struct executor_link *executor, uv_loop_t *loop, const s
 /* Ends every request with -ESHUTDOWN and closes the handles; the process must have ended. */
 void executor_link_fini(struct executor_link *executor);
 
-/* The one of this kind that was sent first, or else one that waits; NULL: there is none. */
-const struct link_request *executor_link_find(const struct executor_link *executor,
-                                              Odeon__Request__BodyCase body);
+/* The one of this kind, of those that clients have asked for, that was sent first, or else one that
+ * waits; NULL: there is none. */
+const struct link_request *executor_link_find_clients(const struct executor_link *executor,
+                                                      Odeon__Request__BodyCase body);
 /* Ends one that was sent, before the executor has answered (executor_link.E1). */
 void executor_link_fail(struct executor_link *executor, uint64_t id, int error, const char *text);
 

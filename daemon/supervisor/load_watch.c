@@ -25,17 +25,32 @@ static void load_watch_end(struct seat *seat, const struct link_request *request
     executor_link_kill(&seat->executor);
 }
 
+/* The executor is at one plugin at a time: the first has its turn when it is sent, another when the
+ * one before has been answered (load_watch.L2). */
+static bool load_watch_is_late(const struct seat *seat, const struct link_request *request)
+{
+    uint64_t since_ns =
+        request->sent_ns > seat->load_ended_ns ? request->sent_ns : seat->load_ended_ns;
+
+    return request->id != 0 && seat->executor.state == LINK_READY &&
+           uv_hrtime() - since_ns >= seat->service->config->plugin_load_ns;
+}
+
 static void load_watch_on_look(uv_timer_t *timer)
 {
     struct seat *seat = timer->data;
-    uint64_t limit_ns = seat->service->config->plugin_load_ns;
     const struct link_request *request =
-        executor_link_find(&seat->executor, ODEON__REQUEST__BODY_PLUGIN_LOAD);
+        executor_link_find_clients(&seat->executor, ODEON__REQUEST__BODY_PLUGIN_LOAD);
 
-    if (!request || limit_ns == 0)
+    if (!request || seat->service->config->plugin_load_ns == 0)
         uv_timer_stop(timer);
-    else if (request->id != 0 && uv_hrtime() - request->sent_ns >= limit_ns)
+    else if (load_watch_is_late(seat, request))
         load_watch_end(seat, request);
+}
+
+void load_watch_note_answer(struct seat *seat)
+{
+    seat->load_ended_ns = uv_hrtime();
 }
 
 void load_watch_init(struct seat *seat)

@@ -6,9 +6,9 @@
  * tells those above it what happens through `ops`. Event loop thread only.
  *
  * Each part has one module that changes it: executor (executor_link), boot (boot), watchdog
- * (watchdog), load_timer (load_watch), drain (drain), ports (seat_ports, port_table), waits
- * (port_waits), plugins (plugin_store), settings (seat_settings), actors (start_actors), memory
- * (memory_count).
+ * (watchdog), load_timer and load_ended_ns (load_watch), drain (drain), ports (seat_ports,
+ * port_table), waits (port_waits), plugins (plugin_store), settings (seat_settings), actors
+ * (start_actors), memory (memory_count).
  */
 #pragma once
 
@@ -100,6 +100,7 @@ struct seat {
     struct seat_boot boot;
     struct seat_watchdog watchdog;
     uv_timer_t load_timer;
+    uint64_t load_ended_ns; /* when the last plugin that a client has asked for was answered */
     struct seat_drain drain;
     struct port_table ports;
     struct port_waits waits;

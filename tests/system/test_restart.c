@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The executor dies, by kill or by a handler's crash, and everything goes on. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -332,6 +334,61 @@ static void test_hang_in_load_ends_the_executor(void **state)
     end(&service);
 }
 
+/* Who asks for a plugin while an executor starts waits for it, and what the start takes is not what
+ * that plugin takes. */
+static void test_slow_start_is_no_hang(void **state)
+{
+    struct service service;
+    struct odeon_client *client;
+    pid_t executor;
+
+    (void)state;
+    service_make_dir(&service);
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=1000", "--plugin",
+                                         TEST_PLUGINS "/slow_in_load.so", NULL });
+    assert_true(wait_until(odeon_client_connect(service.socket, "early", &client) == 0));
+    assert_int_equal(odeon_client_set_patience(client, SECONDS(PATIENCE_S)), 0);
+    load_plugin(client, TEST_PLUGINS "/good.so");
+    service_wait_ready(&service);
+    executor = service_executor(&service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    assert_true(wait_until(service_state(&service).executor_restarts == 1));
+    load_plugin(client, TEST_TICKER);
+    service_wait_executor(&service, executor);
+    assert_int_equal(service_state(&service).executor_restarts, 1);
+    odeon_client_disconnect(client);
+    end(&service);
+}
+
+static void *load_slow(void *argument)
+{
+    return (void *)(intptr_t)odeon_plugin_load(argument, TEST_PLUGINS "/slow_in_load.so");
+}
+
+/* Together they take longer than one may: the second has its time when the first is done. */
+static void test_slow_ones_have_their_turns(void **state)
+{
+    struct odeon_client *clients[2];
+    struct service service;
+    pthread_t first;
+    void *result;
+
+    (void)state;
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=2250", NULL });
+    for (unsigned i = 0; i < 2; i++)
+        clients[i] = service_connect(&service, "slow");
+    assert_int_equal(pthread_create(&first, NULL, load_slow, clients[0]), 0);
+    load_plugin(clients[1], TEST_PLUGINS "/slow_too.so");
+    assert_int_equal(pthread_join(first, &result), 0);
+    assert_int_equal((intptr_t)result, 0);
+    assert_int_equal(service_state(&service).executor_restarts, 0);
+    for (unsigned i = 0; i < 2; i++)
+        odeon_client_disconnect(clients[i]);
+    end(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_crash_that_passes_is_survived),
         cmocka_unit_test(test_crash_in_init_ends_the_actor),
         cmocka_unit_test(test_hang_in_load_ends_the_executor),
+        cmocka_unit_test(test_slow_start_is_no_hang),
+        cmocka_unit_test(test_slow_ones_have_their_turns),
     };
 
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);
