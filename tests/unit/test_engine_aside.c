@@ -43,7 +43,7 @@ struct seen {
 };
 static struct seen *seen;
 static uint16_t message_number;
-static uint32_t type_of_walker, type_of_kept;
+static uint32_t type_of_walker, type_of_kept, type_of_timid;
 static actor_ref refs[N_ROWS];
 
 struct number {
@@ -63,6 +63,16 @@ static void send_all_far(struct engine_context *ctx, uint32_t actor)
         send_far(ctx, FAR);
     for (uint32_t i = 0; actor == STUCK && i < load_relaxed(&seen->sends_far) - 1; i++)
         send_far(ctx, i % 3 == 1 ? FARTHER_OF_STUCK : FAR_OF_STUCK);
+}
+
+/* ThreadSanitizer makes what it keeps of a thread's signals in the thread's first call that blocks,
+ * and loses a signal that comes just then. */
+HANDLER static void stay(void)
+{
+    usleep(1);
+    store_relaxed(&seen->inside, 1);
+    while (load_acquire(&seen->hold))
+        usleep(50);
 }
 
 /* Numbers come one after the other. What is redelivered may have been seen by a process that was
@@ -91,14 +101,8 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
         if (load_relaxed(&seen->sends_home))
             engine_ctx_send(ctx, refs[2], message_number, 0, &(struct number){ 2, 1000 },
                             sizeof(struct number));
-        if (in->number == load_relaxed(&seen->hold_at)) {
-            /* ThreadSanitizer makes what it keeps of a thread's signals in the thread's first call
-             * that blocks, and loses a signal that comes just then. */
-            usleep(1);
-            store_relaxed(&seen->inside, 1);
-            while (load_acquire(&seen->hold))
-                usleep(50);
-        }
+        if (in->number == load_relaxed(&seen->hold_at))
+            stay();
         if (load_relaxed(&seen->sends_far))
             send_all_far(ctx, in->actor);
         if (in->number != ((const volatile struct number *)message)->number || in->actor != STUCK)
@@ -122,12 +126,21 @@ static bool is_handler(void *userdata, const void *pc)
     return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
 }
 
+HANDLER static int hold_and_fail(void *self, const void *args, size_t size,
+                                 struct engine_context *ctx)
+{
+    (void)self, (void)args, (void)size, (void)ctx;
+    stay();
+    return -1;
+}
+
 static void register_types(struct engine_fixture *f)
 {
     static struct engine_behaviour behaviour[1];
     message_number = engine_fixture_message(f, "number", sizeof(struct number), false);
     behaviour[0] = (struct engine_behaviour){ message_number, sizeof(struct number), 0, on_number };
     type_of_walker = engine_fixture_type(f, "walker", 8, NULL, NULL, behaviour, 1);
+    type_of_timid = engine_fixture_type(f, "timid", 8, hold_and_fail, NULL, behaviour, 1);
     struct engine_actor_type_info kept = { .name = "kept",
                                            .plugin = "p",
                                            .version = 1,
@@ -166,6 +179,12 @@ static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placem
     begin_as(f, engine_fixture_config(workers, 1), placement, kept);
 }
 
+static void end(struct engine_fixture *f)
+{
+    engine_stop(f->engine);
+    engine_fixture_close(f);
+}
+
 static void post(struct engine_fixture *f, uint32_t actor, uint32_t number)
 {
     struct number message = { actor, number };
@@ -197,11 +216,6 @@ static uint32_t worker_of(struct engine_fixture *f, uint32_t actor)
             return id;
 }
 
-static uint32_t stuck_worker(struct engine_fixture *f)
-{
-    return worker_of(f, STUCK);
-}
-
 static bool others_have(uint64_t n)
 {
     for (uint32_t actor = 0; actor < N_ACTORS; actor++)
@@ -228,6 +242,13 @@ static void set_aside(struct engine_fixture *f)
     set_aside_actor(f, STUCK);
 }
 
+static void start_and_set_aside(struct engine_fixture *f)
+{
+    assert_int_equal(engine_start(f->engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    set_aside(f);
+}
+
 /* Of what others may run (set_aside.A8). */
 static uint32_t owned_by(struct engine_fixture *f, uint32_t worker)
 {
@@ -249,7 +270,7 @@ static void test_the_rest_goes_on(void **state)
     post_all(&f, 1, N_MESSAGES);
     assert_int_equal(engine_start(f.engine), 0);
     UNTIL(load_relaxed(&seen->inside));
-    uint32_t stuck = stuck_worker(&f);
+    uint32_t stuck = worker_of(&f, STUCK);
     assert_true(owned_by(&f, stuck) > 0);
     set_aside(&f);
     assert_int_equal(owned_by(&f, stuck), 0);
@@ -270,8 +291,7 @@ static void test_the_rest_goes_on(void **state)
     assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_set_aside), 1);
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
-    engine_stop(f.engine);
-    engine_fixture_close(&f);
+    end(&f);
 }
 
 /* ---- in a trace ---- */
@@ -349,9 +369,7 @@ static void test_in_a_trace(void **state)
         post_traced(&client, STUCK, i);
         post_traced(&client, SECOND, i);
     }
-    assert_int_equal(engine_start(f.engine), 0);
-    UNTIL(load_relaxed(&seen->inside));
-    set_aside(&f);
+    start_and_set_aside(&f);
     UNTIL(records(&f, SECOND, ID, REASON_NONE, &longest) == 2);
     assert_int_equal(load_relaxed(&seen->traced[SECOND]), 2);
     post_traced(&client, STUCK, 3);
@@ -387,9 +405,7 @@ static void test_what_it_has_no_room_for_is_told(void **state)
     (void)state;
     begin_observed(&f, 4096);
     post(&f, STUCK, number);
-    assert_int_equal(engine_start(f.engine), 0);
-    UNTIL(load_relaxed(&seen->inside));
-    set_aside(&f);
+    start_and_set_aside(&f);
     UNTIL((post(&f, STUCK, ++number), engine_fixture_stat(&f, STAT_dead_letters) > 0));
     UNTIL((letters = engine_fixture_stat(&f, STAT_dead_letters),
            engine_fixture_stat(&f, STAT_passed_aside) + letters == number - 1));
@@ -458,9 +474,7 @@ static void test_one_and_then_another(void **state)
     begin(&f, 1, PLACE_SPREAD, false);
     hold_both();
     post(&f, STUCK, 1);
-    assert_int_equal(engine_start(f.engine), 0);
-    UNTIL(load_relaxed(&seen->inside));
-    set_aside(&f);
+    start_and_set_aside(&f);
     store_release(&seen->hold, 0);
     UNTIL(load_relaxed(&seen->last[STUCK]) == 1);
     post(&f, SECOND, 1);
@@ -473,7 +487,31 @@ static void test_one_and_then_another(void **state)
     UNTIL(load_relaxed(&seen->last[STUCK]) == 3 && load_relaxed(&seen->last[SECOND]) == 2);
     assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_set_aside), 2);
+    end(&f);
+}
+
+/* In one turn: the message comes without an init record before it. */
+static int spawn_and_tell(struct engine_context *ctx)
+{
+    struct number number = { STUCK, 1 };
+    assert_int_equal(engine_ctx_spawn_plain(ctx, type_of_timid, PLACE_SPREAD, &refs[STUCK]), 0);
+    return engine_ctx_send(ctx, refs[STUCK], message_number, 0, &number, sizeof(number));
+}
+
+/* Whose init is set aside, and fails: no message is run. */
+static void test_an_init_that_fails(void **state)
+{
+    struct engine_fixture f;
+    (void)state;
+    begin(&f, 1, PLACE_SPREAD, false);
+    f.engine->types.known[type_of_timid]->behaviours[BEHAVIOUR_NONE].meta = 0; /* it is quick */
+    store_relaxed(&seen->hold, 1);
+    assert_int_equal(engine_run(f.engine, spawn_and_tell), 0);
+    start_and_set_aside(&f);
+    store_release(&seen->hold, 0);
+    UNTIL(!engine_actor_lives(f.engine, refs[STUCK]));
     engine_stop(f.engine);
+    assert_int_equal(load_relaxed(&seen->n[STUCK]), 0);
     engine_fixture_close(&f);
 }
 
@@ -505,7 +543,7 @@ static void test_a_polled_port_of_the_last_one(void **state)
     post(&f, STUCK, 1);
     assert_int_equal(engine_start(f.engine), 0);
     UNTIL(load_relaxed(&seen->inside));
-    uint32_t first = stuck_worker(&f);
+    uint32_t first = worker_of(&f, STUCK);
     set_aside(&f);
     client_post_number(&c, SECOND, 1);
     UNTIL(load_relaxed(&seen->second_inside));
@@ -556,9 +594,7 @@ static void sends_before(uint32_t before)
     store_relaxed(&seen->hold_at, 3);
     store_relaxed(&seen->sends_far, 1 + before);
     post_all(&f, 1, N_MESSAGES);
-    assert_int_equal(engine_start(f.engine), 0);
-    UNTIL(load_relaxed(&seen->inside));
-    set_aside(&f);
+    start_and_set_aside(&f);
     UNTIL(load_relaxed(&seen->last[FAR]) == N_MESSAGES);
     assert_int_equal(load_relaxed(&seen->last[STUCK]), 2);
     store_release(&seen->hold, 0);
@@ -568,8 +604,7 @@ static void sends_before(uint32_t before)
                          load_relaxed(&seen->last[FARTHER_OF_STUCK]),
                      2ul * before * N_MESSAGES);
     assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
-    engine_stop(f.engine);
-    engine_fixture_close(&f);
+    end(&f);
 }
 
 static void test_sends_before(void **state)
@@ -585,7 +620,7 @@ static int refused_try(struct engine_fixture *f, actor_ref actor, const char **r
     uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     int r;
     do {
-        r = engine_worker_set_aside(f->engine, stuck_worker(f), actor, HOLD_NS, ret_text);
+        r = engine_worker_set_aside(f->engine, worker_of(f, STUCK), actor, HOLD_NS, ret_text);
     } while (r < 0 && strstr(*ret_text, "stopped inside") && clock_now_ns() < until);
     return r;
 }
@@ -611,8 +646,7 @@ static void refused(uint32_t workers, enum engine_placement placement, bool kept
     assert_int_equal(refused_try(&f, refs[0], &text), -EAGAIN);
     store_release(&seen->hold, 0);
     UNTIL(load_relaxed(&seen->last[STUCK]) == 1);
-    engine_stop(f.engine);
-    engine_fixture_close(&f);
+    end(&f);
 }
 
 static void test_what_cannot_be_set_aside(void **state)
@@ -648,8 +682,7 @@ static void test_nobody_is_stuck(void **state)
     assert_int_equal(engine_start(f.engine), 0);
     assert_int_equal(engine_worker_set_aside(f.engine, 0, refs[STUCK], TEST_DEADLINE_NS, &text),
                      -ENOTSUP);
-    engine_stop(f.engine);
-    engine_fixture_close(&f);
+    end(&f);
 }
 
 /* The process is killed while the actor is aside, or (injected build) at one of the steps to
@@ -666,7 +699,8 @@ static void child(struct engine_fixture *f, unsigned round)
     engine_start(f->engine);
     while (!load_relaxed(&seen->inside))
         ;
-    while (engine_worker_set_aside(f->engine, stuck_worker(f), refs[STUCK], HOLD_NS, &text) != 0)
+    while (engine_worker_set_aside(f->engine, worker_of(f, STUCK), refs[STUCK], HOLD_NS, &text) !=
+           0)
         ;
     for (unsigned spins = 0; spins < round * 1000; spins++)
         (void)load_acquire(&seen->hold);
@@ -731,7 +765,7 @@ static void test_nobody_stands_for_nothing(void **state)
     post_all(&f, 1, 1);
     assert_int_equal(engine_start(f.engine), 0);
     UNTIL(load_relaxed(&seen->inside));
-    struct worker *w = f.engine->workers[stuck_worker(&f)];
+    struct worker *w = f.engine->workers[worker_of(&f, STUCK)];
     ask(&f, w);
     UNTIL(load_acquire(&w->hold.state) == HOLD_LEFT);
     assert_int_equal(hold_answer(w), -ETIMEDOUT);
@@ -741,8 +775,7 @@ static void test_nobody_stands_for_nothing(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_control_waits), 0);
     store_release(&seen->hold, 0);
     UNTIL(load_relaxed(&seen->last[STUCK]) == 1 && others_have(1));
-    engine_stop(f.engine);
-    engine_fixture_close(&f);
+    end(&f);
 }
 
 int main(void)
@@ -753,6 +786,7 @@ int main(void)
         cmocka_unit_test(test_what_it_has_no_room_for_is_told),
         cmocka_unit_test(test_under_traffic),
         cmocka_unit_test(test_one_and_then_another),
+        cmocka_unit_test(test_an_init_that_fails),
         cmocka_unit_test(test_a_polled_port_of_the_last_one),
         cmocka_unit_test(test_sends_before),
         cmocka_unit_test(test_what_cannot_be_set_aside),

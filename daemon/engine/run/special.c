@@ -180,6 +180,8 @@ static enum envelope_reason special_receiver_begin(struct worker *w,
     enum actor_kind kind = actor_key_kind(receiver->key);
     if (!receiver->is_here || !actor_key_lives(receiver->key))
         return REASON_NO_SUCH_ACTOR;
+    if (begun != REASON_NONE) /* its init has failed, and may have been set aside meanwhile */
+        return begun;
     if (envelope->attempts >= w->engine->config.attempts_max)
         return REASON_ATTEMPTS;
     if (unlikely(envelope->flags & ENVELOPE_SUSPECT)) {
@@ -188,7 +190,7 @@ static enum envelope_reason special_receiver_begin(struct worker *w,
         suspect_begin(w, envelope);
     }
     if (kind == ACTOR_NEW || (receiver->is_aside && !*actors_state_of(w, receiver->actor)))
-        return begun != REASON_NONE ? begun : begin_actor(w, receiver->actor, envelope->to);
+        return begin_actor(w, receiver->actor, envelope->to);
     if (kind == ACTOR_KEPT)
         return begin_kept(w, receiver->actor, envelope->to);
     return REASON_NONE;
