@@ -400,6 +400,9 @@ static int keeper_answered(void *state, const void *message, struct engine_conte
     if (answer.keeper != self->index || promise->id != ctx->correlation)
         sim_fail("keeper %u got the answer to another question", self->index);
     workload.promises.counted.answers++;
+    /* its number is not to be the next one's, for this turn may come to nothing (shelf.SH3) */
+    if (book->n < book->most && promises_draw_one_in(2))
+        keeper_ask(self, ctx, book);
     return keeper_act(self, ctx, book);
 }
 
