@@ -41,6 +41,7 @@
 #define ODEON_NAME_LIMIT       63    /* bytes of a name */
 #define ODEON_FIELDS_LIMIT     447   /* bytes of a body's text */
 #define ODEON_ARGS_LIMIT       232   /* bytes of spawn arguments */
+#define ODEON_ALIGN_LIMIT      8     /* to so many bytes messages and arguments are aligned */
 #define ODEON_BEHAVIOURS_LIMIT 255   /* messages in one interface: index 255 means "unknown" */
 
 /* The body is taken as variable arguments, so that the commas in it survive. */
@@ -64,6 +65,8 @@
 #define ODEON_MESSAGE_(message_, name_, version_, fields_)                                         \
     _Static_assert(sizeof(struct message_) <= ODEON_PAYLOAD_LIMIT,                                 \
                    "message " name_ " exceeds 32,768 bytes");                                      \
+    _Static_assert(__alignof__(struct message_) <= ODEON_ALIGN_LIMIT,                              \
+                   "message " name_ " is to be aligned to more than 8 bytes");                     \
     _Static_assert(sizeof(fields_) <= ODEON_FIELDS_LIMIT + 1,                                      \
                    "body of " name_ " exceeds 447 characters");                                    \
     enum { odeon_size_of_##message_ = sizeof(struct message_) };                                   \

@@ -42,8 +42,11 @@
 /* ---- State, init and fini. ------------------------------------------------------------------
  * The state is zeroed before init. Its body as text is for `odeonctl plugin check` alone. Init and
  * fini are found by the linker: they are weak, and null when not written. */
+#define ODEON_STATE_ALIGN_LIMIT 16 /* to so many bytes states are aligned, at most */
 #define ODEON_STATE(actor_, ...)                                                                   \
     struct actor_##_state __VA_ARGS__;                                                             \
+    _Static_assert(__alignof__(struct actor_##_state) <= ODEON_STATE_ALIGN_LIMIT,                  \
+                   "state of " #actor_ " is to be aligned to more than 16 bytes");                 \
     enum { odeon_state_size_of_##actor_ = sizeof(struct actor_##_state) };                         \
     static const char odeon_state_text_of_##actor_[]                                               \
         __attribute__((section("odeon_states"), used)) = #actor_ "\0" #__VA_ARGS__;                \
@@ -150,6 +153,8 @@
     struct args_ __VA_ARGS__;                                                                      \
     _Static_assert(sizeof(struct args_) <= ODEON_ARGS_LIMIT,                                       \
                    "arguments " #args_ " exceed 232 bytes");                                       \
+    _Static_assert(__alignof__(struct args_) <= ODEON_ALIGN_LIMIT,                                 \
+                   "arguments " #args_ " are to be aligned to more than 8 bytes");                 \
     _Static_assert(sizeof(#__VA_ARGS__) <= ODEON_FIELDS_LIMIT + 1,                                 \
                    "body of " #args_ " exceeds 447 characters");                                   \
     static const char odeon_fields_of_##args_[] ODEON_UNUSED_ = #__VA_ARGS__
@@ -273,24 +278,24 @@ __attribute__((weak, visibility("hidden"))) int odeon_plugin_start_(struct odeon
 /* Overtakes what waits for the receiver (struct odeon_host.send_urgent). */
 #define odeon_send_urgent(ctx_, to_, message_, ...)                                                \
     ODEON_FILLED_(message_,                                                                        \
-                  ((ctx_)->host->send_urgent)(                                                     \
-                      (ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,                     \
-                      ODEON_INDEX_(to_, message_), &odeon_filled_, sizeof(odeon_filled_)),         \
+                  odeon_send_urgent_((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,      \
+                                     ODEON_INDEX_(to_, message_), &odeon_filled_,                  \
+                                     sizeof(odeon_filled_)),                                       \
                   __VA_ARGS__)
 #define odeon_send_urgent_any(ctx_, to_, message_, ...)                                            \
     ODEON_FILLED_(message_,                                                                        \
-                  ((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,       \
-                                              ODEON_BEHAVIOUR_UNKNOWN, &odeon_filled_,             \
-                                              sizeof(odeon_filled_)),                              \
+                  odeon_send_urgent_((ctx_), (to_), odeon_message_of(message_)->id,                \
+                                     ODEON_BEHAVIOUR_UNKNOWN, &odeon_filled_,                      \
+                                     sizeof(odeon_filled_)),                                       \
                   __VA_ARGS__)
 #define odeon_signal_urgent(ctx_, to_, message_)                                                   \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     ((ctx_)->host->send_urgent)((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,          \
-                                 ODEON_INDEX_(to_, message_), NULL, 0))
+     odeon_send_urgent_((ctx_), ODEON_REF_(to_), odeon_message_of(message_)->id,                   \
+                        ODEON_INDEX_(to_, message_), NULL, 0))
 #define odeon_signal_urgent_any(ctx_, to_, message_)                                               \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     ((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,                    \
-                                 ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
+     odeon_send_urgent_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,    \
+                        NULL, 0))
 
 /* A message that ends in a tail: the bytes of the tail and their number come before the fields. */
 #define odeon_send_tail(ctx_, to_, message_, bytes_, size_, ...)                                   \
@@ -356,6 +361,13 @@ static inline ODEON_UNUSED_ int odeon_texts_put_(const struct odeon_text_ *texts
             __builtin_memcpy((char *)message + texts->at, texts->text, length);
     }
     return 1;
+}
+
+static inline ODEON_UNUSED_ int odeon_send_urgent_(struct odeon_context *ctx, odeon_ref to,
+                                                   uint32_t type, uint32_t behaviour,
+                                                   const void *data, size_t size)
+{
+    return (ctx->host->send_urgent)(ctx, to, type, behaviour, data, size);
 }
 
 static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref to, uint32_t type,
