@@ -96,7 +96,9 @@ static void observed_begin_to_ask(struct observed *observed, uint32_t supervisor
 
 bool observed_look(struct observed *observed, uint32_t supervisor_pid)
 {
-    if (!observed->observer || observed->of != supervisor_pid)
+    if (observed->observer && observed->of != supervisor_pid) /* what it shows has ended */
+        observed->observer = odeon_observe_close(observed->observer);
+    if (!observed->observer)
         observed_begin_to_ask(observed, supervisor_pid);
     if (!observed->observer)
         return false;

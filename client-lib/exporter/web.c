@@ -100,6 +100,13 @@ static enum MHD_Result web_give(struct web *web, struct MHD_Connection *connecti
 
 /* ---- what there is ---- */
 
+/* Of a service that is away nothing is shown as if it were there. */
+static bool web_may_observe(struct web *web)
+{
+    return web->figures->supervisor_up &&
+           observed_look(web->observed, web->figures->service.supervisor_pid);
+}
+
 /* web.W1 */
 static enum MHD_Result web_metrics(struct web *web, struct MHD_Connection *connection, bool token)
 {
@@ -109,7 +116,7 @@ static enum MHD_Result web_metrics(struct web *web, struct MHD_Connection *conne
     struct buffer buffer = { .bytes = NULL };
 
     expose.readable = figures_look(web->figures) == 0;
-    if (token && observed_look(web->observed, web->figures->service.supervisor_pid))
+    if (token && web_may_observe(web))
         expose.observed = web->observed;
     web->tally->scrapes++;
     if (expose_write(&expose, format, &buffer) < 0) {
@@ -125,7 +132,7 @@ static enum MHD_Result web_status(struct web *web, struct MHD_Connection *connec
     struct buffer buffer = { .bytes = NULL };
 
     status.readable = figures_look(web->figures) == 0;
-    if (token && observed_look(web->observed, web->figures->service.supervisor_pid))
+    if (token && web_may_observe(web))
         status.observed = web->observed;
     if (token)
         asked_look(web->asked);

@@ -195,6 +195,8 @@ static void test_a_service_stops_and_comes_back(void **state)
     (void)service_stop(&stage.service, SIGTERM);
     answer = scrape_metrics(&exporter, true);
     assert_true(scrape_value(answer, "odeon_up") == 0);
+    assert_true(scrape_value(answer, "odeon_types_readable") == 0);
+    assert_null(strstr(answer, "odeon_type_actors{"));
     assert_true(scrape_value(answer, "odeon_service_state{state=\"stopped\"}") == 1);
     assert_true(scrape_sum(answer, "odeon_messages_processed_total") >= WORKS);
     free(answer);
