@@ -84,7 +84,7 @@ static uint64_t explore_number(const char *name, uint64_t otherwise)
     if (!text || !*text)
         return otherwise;
     number = strtoull(text, &end, 0);
-    if (*end || number == 0) {
+    if (*text < '0' || *text > '9' || *end || number == 0) {
         fprintf(stderr, "%s=%s: not a number from 1 on\n", name, text);
         exit(EXIT_FAILURE);
     }
@@ -138,6 +138,9 @@ int odeon_test_explore_at(uint64_t n, const struct odeon_test_options *options, 
     uint64_t first = only ? only : options->seed ? options->seed : 1;
 
     n = only ? 1 : explore_number("ODEON_TEST_SCHEDULES", n);
+    if (n == 0)
+        return explore_tell(name, 0, 1, "no schedule was asked for: nothing has been looked at",
+                            first);
     for (uint64_t i = 0; i < n; i++) {
         struct explore_run run = { .options = *options,
                                    .function = function,

@@ -492,6 +492,24 @@ static void test_deadly(void **state)
     }
 }
 
+/* What looks at nothing has not passed. */
+static void test_explores_nothing(void **state)
+{
+    (void)state;
+    int status;
+    fflush(stdout);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(2);
+        int r = odeon_test_explore(0, dies, NULL, .plugin = &odeon_plugin_descriptor);
+        _exit(r == 1 && odeon_test_done() != 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void fails_there(void)
 {
     odeon_test_fail("within a behaviour, %d", 1);
@@ -623,6 +641,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_same_seed),
         cmocka_unit_test(test_finds_orders),
         cmocka_unit_test(test_deadly),
+        cmocka_unit_test(test_explores_nothing),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_static_variables),
         cmocka_unit_test(test_detached),
