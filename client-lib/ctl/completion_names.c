@@ -82,8 +82,8 @@ static void completion_names_walk(struct ctl *ctl, const struct completion_names
         for (size_t i = 0; i < list->n; i++)
             of->put(ctl, (const char *)list->rows + i * of->row_size);
         n += list->n;
+        more = list->more && list->next > after; /* a page may be empty */
         after = list->next;
-        more = list->more && list->n > 0;
         odeon_list_free(list);
     }
 }

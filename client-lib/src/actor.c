@@ -114,6 +114,8 @@ static int actor_fill_list(const struct admin_call *call, void *result, const Od
     for (size_t i = 0; i < list->n; i++)
         rows[i] = actor_copy(list, from->actors[i]);
     list->next = from->next;
+    if (list->next == 0 && list->n > 0) /* an older service does not say */
+        list->next = (uint64_t)actor_ref_slot(rows[list->n - 1].ref) + 1;
     return 0;
 }
 

@@ -78,8 +78,8 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
     return r;
 }
 
-/* As of a record that comes from a port (port_route()), but that nothing waits: what has not been
- * timed yet counts by its guess. */
+/* As of a record that comes from a port (port_route()); nobody is turned away by a guess, which
+ * here does not wait either: bytes bound it until the behaviour has been timed. */
 static bool engine_actors_may_wait(const struct engine *e, uint32_t account, actor_ref to,
                                    uint16_t type, size_t size, struct budget_time *ret_time)
 {
@@ -94,7 +94,8 @@ static bool engine_actors_may_wait(const struct engine *e, uint32_t account, act
     if (destination >= e->segment.n_mailboxes)
         return true;
     *ret_time = budget_time_of(e, key, type);
-    return ret_time->ns == 0 || !budget_is_slow(e, account, destination, 0, ret_time->ns);
+    return ret_time->ns == 0 || ret_time->is_guessed ||
+           !budget_is_slow(e, account, destination, 0, ret_time->ns);
 }
 
 int engine_actor_send_for(struct engine *e, uint32_t user, actor_ref to, uint16_t type,

@@ -656,8 +656,7 @@ void client_part(struct client *client, enum client_parting how, const char *why
         client_end(client, LOG_LEVEL_DEBUG, why);
         return;
     }
-    snprintf(text, sizeof(text), "%s; %" PRIu64 " more of its user since that was last told", why,
-             more);
+    snprintf(text, sizeof(text), "%s; %" PRIu64 " more since that was last told", why, more);
     client_end(client, LOG_LEVEL_NOTICE, more > 0 ? text : why);
 }
 

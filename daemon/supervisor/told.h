@@ -6,7 +6,7 @@
  * no account, or comes and goes, has one here, for this alone. Event loop thread only.
  *
  * told.T1  However often a user comes back, it is told of at once and then once a minute
- *     (account.Q4).
+ *     (account.Q4); whoever is beyond told.T2, with those who share its line.
  * told.T2  TOLD_USERS_MAX users are known; the others share one line.
  */
 #pragma once

@@ -4,6 +4,7 @@
  * an executor that is started again knows what the user has.
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -200,6 +201,8 @@ static void test_ports(void **state)
         struct user user = { 41010 + i, 41010 + i, 0 };
 
         holders[i] = user_begin(&service, user, hold_ports);
+        assert_int_equal(
+            poll(&(struct pollfd){ .fd = told[0], .events = POLLIN }, 1, PATIENCE_S * 1000), 1);
         assert_int_equal(read(told[0], &byte, 1), 1);
     }
     user_expects(&service, innocent, take_all, &one, 0, NULL);

@@ -345,7 +345,7 @@ static void test_slow_start_is_no_hang(void **state)
     (void)state;
     service_make_dir(&service);
     service_spawn(&service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=1000", "--plugin",
+                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=5000", "--plugin",
                                          TEST_PLUGINS "/slow_in_load.so", NULL });
     assert_true(wait_until(odeon_client_connect(service.socket, "early", &client) == 0));
     assert_int_equal(odeon_client_set_patience(client, SECONDS(PATIENCE_S)), 0);
@@ -376,7 +376,7 @@ static void test_slow_ones_have_their_turns(void **state)
 
     (void)state;
     service_start(&service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=2250", NULL });
+                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=10000", NULL });
     for (unsigned i = 0; i < 2; i++)
         clients[i] = service_connect(&service, "slow");
     assert_int_equal(pthread_create(&first, NULL, load_slow, clients[0]), 0);

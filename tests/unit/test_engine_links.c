@@ -245,7 +245,6 @@ static void test_of_a_parent_that_is_not_resumed(void **state)
     assert_false(lives(shared->child) || lives(stops));
 }
 
-/* link.LK1 */
 /* Its parent is not run, and is there: no end, over a restart neither. */
 static void test_of_a_parent_in_quarantine(void **state)
 {
@@ -276,6 +275,7 @@ static void test_beside_a_monitor_of_nobody(void **state)
     assert_false(lives(shared->child));
 }
 
+/* link.LK1 */
 static void test_a_turn_that_died(void **state)
 {
     (void)state;

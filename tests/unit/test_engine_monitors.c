@@ -634,6 +634,27 @@ static void test_beside_one_who_is_not_there_yet(void **state)
     assert_int_equal(f.engine->timers.n, 0);
 }
 
+/* The same at a slot that nobody has had. */
+static void test_before_anybody_is_there(void **state)
+{
+    uint32_t slot = load_relaxed(&f.engine->segment.header->slots_high) + 100;
+
+    (void)state;
+    monitors(actor_ref_make(slot, UINT32_MAX));
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 1);
+    do
+        other = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    while (actor_ref_slot(other) != slot);
+    run_queues();
+    monitors(other);
+    fire(LATER);
+    ends(other);
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 2);
+    assert_told(1, other, REASON_FINISHED);
+}
+
 static void test_refused(void **state)
 {
     actor_ref deaf = engine_fixture_spawn(&f, deaf_type, NULL, 0);
@@ -731,6 +752,7 @@ int main(void)
         MONITOR_TEST(test_oneself),
         MONITOR_TEST(test_whose_type_is_quarantined),
         MONITOR_TEST(test_beside_one_who_is_not_there_yet),
+        MONITOR_TEST(test_before_anybody_is_there),
         MONITOR_TEST(test_refused),
         MONITOR_TEST(test_forged),
         MONITOR_TEST(test_forged_by_a_timer),

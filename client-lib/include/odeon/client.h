@@ -48,7 +48,8 @@
  *   -EDQUOT         a quota of the user is used up
  *   -EMFILE         too many descriptors in this process, or in the service's; or this client has
  *                   32 ports, the most
- *   -ENFILE         the service has 256 ports, the most, or no descriptor left
+ *   -ENFILE         the service has 256 ports, the most, or no descriptor left; a user whom quotas
+ *                   bind gets -EDQUOT before
  *   -EUSERS         the service has 1,024 clients, the most; 1,008 of users whom quotas bind
  *   -ENOSPC, -ENOBUFS, -ENOMEM   a table, room set aside, or memory is used up, here or there
  *   -EAGAIN         the ring is full, or the service is just starting: try again

@@ -82,6 +82,8 @@
                                      struct odeon_context *ctx ODEON_UNUSED_)
 
 #define ODEON_INIT_ARGS_(actor_, args_type_)                                                       \
+    _Static_assert(__alignof__(args_type_) <= ODEON_ALIGN_LIMIT,                                   \
+                   "arguments of " #actor_ " are to be aligned to more than 8 bytes");             \
     static inline int actor_##_init_(struct actor_##_state *self, const args_type_ *args,          \
                                      struct odeon_context *ctx);                                   \
     int odeon_init_of_##actor_(void *self_, const void *args_, size_t args_size_,                  \

@@ -20,10 +20,10 @@
  *     forgiven: who has much in a queue is known.
  * budget.B6  An account is given to another user when it has no port and nothing waits.
  * budget.B7  An account's `waiting_ns` is the sum of its times, which are kept as notes are
- *     (budget.B1, budget.B5). A time is what the mean of the behaviour's runs said when the message
- *     was taken from its port; that of one that is known to be quick is nothing. What a run has
- *     lasted is taken off, by parts, and the rest goes when the buffer is empty: whoever waits for
- *     it goes on.
+ *     (budget.B1, budget.B5). A time is what the mean of the behaviour's runs said when the
+ *     message was taken in, from a port or by a request; that of one that is known to be quick
+ *     is nothing. What a run has lasted is taken off, by parts, and the rest goes when the
+ *     buffer is empty: whoever waits for it goes on.
  */
 #pragma once
 

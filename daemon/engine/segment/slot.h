@@ -46,10 +46,11 @@ static inline uint64_t slot_word_ended(uint64_t word, enum envelope_reason reaso
                ? slot_word(generation, reason, ACTOR_SLOT_SPENT)
                : slot_word(generation + 1, reason, ACTOR_SLOT_FREE);
 }
-/* Of the one that is there, or has been there last. */
+/* Of the one that is there, or has been there last; 0: nobody has. */
 static inline uint32_t slot_word_last(uint64_t word)
 {
-    return slot_word_generation(word) - (slot_word_state(word) == ACTOR_SLOT_FREE);
+    uint32_t generation = slot_word_generation(word);
+    return generation - (generation != 0 && slot_word_state(word) == ACTOR_SLOT_FREE);
 }
 /* Why the one of this generation has ended; REASON_NONE: it has not, and is there; of one that
  * ended before another one, nobody knows. */

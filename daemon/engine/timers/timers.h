@@ -104,8 +104,8 @@ void timers_watched_leave(struct worker *w, actor_ref who);
 
 /* Which periodic timer has sent a record: {1, three bits of its generation, its number : 20}. The
  * same comes again behind TIMER_TAG_GENERATIONS * TIMER_NUMBERS_REST timers that were armed and
- * given back, if not all numbers are in use: so many turns of its owner a record is not expected to
- * wait for. */
+ * given back, while more numbers than TIMER_NUMBERS_REST were never used, or are free: so many
+ * turns of its owner a record is not expected to wait for. */
 enum { TIMER_TAG_NUMBER_BITS = 20, TIMER_TAG_GENERATIONS = 8, TIMER_NUMBERS_REST = 128 };
 static_assert(ODEON_TIMERS_MAX <= 1 << TIMER_TAG_NUMBER_BITS, "a tag has the timer's number");
 static inline uint32_t timer_tag(uint64_t id)
