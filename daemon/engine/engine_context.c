@@ -328,7 +328,9 @@ int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *r
 
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id)
 {
-    return engine_actor_type_find(worker_of_context(ctx)->engine, name, ret_id);
+    const struct engine *e = worker_of_context(ctx)->engine;
+    int r = engine_actor_type_find(worker_of_context(ctx)->engine, name, ret_id);
+    return r == 0 && *ret_id == e->types.group ? -ENOENT : r; /* which joining makes alone */
 }
 
 void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin)

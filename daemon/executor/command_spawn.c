@@ -148,6 +148,9 @@ static int command_spawn_find_type(const struct executor *executor, const char *
     if (type_find(executor, name, ret_type) < 0)
         return explain_set(explain, -ENOENT,
                            "there is no actor type '%.64s': load the plugin that has it", name);
+    if (ret_type->is_group) /* for ever, and nobody's member by that */
+        return explain_set(explain, -EOPNOTSUPP,
+                           "a group is made by whoever joins it first, in a plugin");
     if (ret_type->loaded)
         return 0;
     return explain_set(explain, -ENOENT,

@@ -225,6 +225,62 @@ static void test_the_largest_message_for_many(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_publications_missed), 0);
 }
 
+static int find_the_type(struct engine_context *ctx)
+{
+    uint32_t id;
+
+    return engine_ctx_find_type(ctx, "odeon_group", &id);
+}
+
+/* Nobody makes one by hand, which nobody could end. */
+static void test_is_made_by_joining_alone(void **state)
+{
+    (void)state;
+    joins(spawn(kept_type));
+    assert_int_equal(engine_run(f.engine, find_the_type), -ENOENT);
+}
+
+enum { URGENT = 7, URGENT_BYTES = 2000, URGENT_LIMIT = 16384 };
+
+static int publish_urgently(struct engine_context *ctx)
+{
+    static const uint8_t bytes[URGENT_BYTES];
+    int r = 0;
+
+    for (unsigned i = 0; i < URGENT && r == 0; i++)
+        r = engine_ctx_send_urgent(ctx, group_of("prices"), large_type, BEHAVIOUR_NONE, bytes,
+                                   sizeof(bytes));
+    return r;
+}
+
+/* group.G5: what comes by the urgent lane goes on in the ordinary one, of which one is run for so
+ * many. */
+static void test_what_goes_on_is_bounded(void **state)
+{
+    enum { ROUNDS = 100 };
+    uint64_t most, n = 0;
+
+    (void)state;
+    members(BLOCK + 1, kept_type);
+    uint32_t queue = queue_of(group_of("prices"));
+    f.engine->segment.header->limit_bytes = URGENT_LIMIT;
+    store_relaxed(&f.engine->throughput, URGENT);
+    most = 2ul * URGENT_LIMIT + f.engine->segment.header->outbox_bytes;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        assert_int_equal(engine_run(f.engine, publish_urgently), 0);
+        assert_true(owner_take(&f.engine->sources[queue], 0, 0));
+        mailbox_run(f.engine->workers[0], queue, false);
+        assert_true(queue_backlog_bytes(&f.engine->segment.queues[queue]) <= most);
+    }
+    run_queues();
+    struct engine_dead_letter letters[16];
+    bool more;
+    n = engine_dead_letters_list(f.engine, 0, letters, 16, &more);
+    assert_int_equal(n, 16);
+    for (uint64_t i = 0; i < n; i++)
+        assert_int_equal(letters[i].reason, REASON_QUEUE_FULL);
+}
+
 #define GROUP_TEST(test)       cmocka_unit_test_setup_teardown(test, setup, teardown)
 #define LARGE_GROUP_TEST(test) cmocka_unit_test_setup_teardown(test, setup_large, teardown)
 
@@ -236,6 +292,8 @@ int main(void)
         GROUP_TEST(test_no_room_for_a_new_group),
         GROUP_TEST(test_what_a_client_publishes_counts_for_it),
         GROUP_TEST(test_groups_are_listed),
+        GROUP_TEST(test_is_made_by_joining_alone),
+        GROUP_TEST(test_what_goes_on_is_bounded),
         GROUP_TEST(test_refused),
         GROUP_TEST(test_a_question_is_refused),
         GROUP_TEST(test_a_group_does_not_end),

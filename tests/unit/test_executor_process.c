@@ -237,6 +237,18 @@ static void expect_pages_without_rows(uint64_t echo)
     assert_true(pages >= 2 && after > last);
 }
 
+/* It would be there for ever. */
+static void expect_no_group(void)
+{
+    Odeon__Request body = ODEON__REQUEST__INIT;
+    Odeon__Spawn spawn = ODEON__SPAWN__INIT;
+
+    spawn.type = (char *)(uintptr_t) "odeon_group";
+    body.spawn = &spawn;
+    body.body_case = ODEON__REQUEST__BODY_SPAWN;
+    assert_int_equal(request(&body, NULL, 0)->error, -EOPNOTSUPP);
+}
+
 static void test_actors(void **state)
 {
     const uint8_t text[16] = { 0 };
@@ -259,6 +271,7 @@ static void test_actors(void **state)
     expect_refusals(echo);
     expect_pages();
     expect_pages_without_rows(echo);
+    expect_no_group();
     reply = unload_plugin("good");
     assert_int_equal(reply->error, -EBUSY);
     assert_text_has(reply->text, "1 live actor of type echo");

@@ -8,6 +8,7 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/tag.h"
+#include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
@@ -282,10 +283,22 @@ static __attribute__((noinline)) void group_refuse(struct worker *w,
                       REASON_TIMERS_FULL);
 }
 
-bool group_publish(struct worker *w, const struct envelope *envelope)
+/* group.G5: what waits is bounded by what is taken in, unless publications go from the urgent lane
+ * into the queue, or senders fill it anew behind each long batch. What other ids have in their
+ * outboxes has its room beyond this. */
+static bool group_has_room(const struct worker *w, const struct envelope *envelope)
+{
+    const struct segment *s = &w->engine->segment;
+    uint64_t key = load_relaxed(&w->engine->actors.table[actor_ref_slot(envelope->to)].key);
+    return queue_backlog_bytes(&s->queues[actor_key_destination(key)]) + w->outbox.length +
+               ENVELOPE_SIZE_MAX <=
+           2 * s->header->limit_bytes + s->header->outbox_bytes;
+}
+
+enum envelope_reason group_publish(struct worker *w, const struct envelope *envelope)
 {
     if (!group_takes(envelope))
-        return false;
+        return REASON_NOT_ACCEPTED;
     struct member_block block = group_block(envelope);
     uint32_t payload = envelope_payload_size(envelope);
     struct group_record record = { .publication = envelope,
@@ -301,7 +314,10 @@ bool group_publish(struct worker *w, const struct envelope *envelope)
         group_refuse(w, envelope);
     group_charge(w, envelope->from);
     POINT(group_sent, w, envelope);
-    if (block.more)
-        group_go_on(w, envelope, &block); /* group.G5: there is room */
-    return true;
+    if (!block.more)
+        return REASON_NONE;
+    if (unlikely(!group_has_room(w, envelope)))
+        return REASON_QUEUE_FULL;
+    group_go_on(w, envelope, &block);
+    return REASON_NONE;
 }

@@ -11,9 +11,9 @@
  *     overtakes the one before [GROUP_COUNTED].
  * group.G3  It is for those who were members when its first block was run [GROUP_UNTIL].
  * group.G4  A member has it once: where a member stands does not change [GROUP_PACKED].
- * group.G5  A publication that goes on is not refused: it comes in the place of the record that is
- *     consumed, a window has twice the room of its limit, and an outbox what it keeps for the
- *     service's own.
+ * group.G5  A publication that goes on comes in the place of the record that is consumed, beyond
+ *     its queue's limit if need be: a window has twice that room, and an outbox what it keeps for
+ *     the service's own. Where even that is full it is refused: those behind it do not get it.
  * group.G6  What a block sends for a client leaves behind its turn, on the account of the client's
  *     user.
  * group.G7  Who leaves and joins again in one turn has left nothing [GROUP_REJOIN]: of two
@@ -36,5 +36,6 @@ int group_join(struct worker *w, actor_ref group);
 /* ... or not any more. 0; -ENOENT: it is none. */
 int group_leave(struct worker *w, actor_ref group);
 
-/* A message to the group whose turn it is. False: groups do not take such a one. */
-bool group_publish(struct worker *w, const struct envelope *envelope);
+/* A message to the group whose turn it is. REASON_NONE; else it is refused: groups do not take such
+ * a one, or it cannot go on. */
+enum envelope_reason group_publish(struct worker *w, const struct envelope *envelope);

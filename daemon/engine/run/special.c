@@ -201,8 +201,8 @@ static int special_behave(struct worker *w, const struct envelope *envelope, str
                           enum envelope_reason *ret_reason)
 {
     if (unlikely(actors_type_of(w, actor)->is_group)) {
-        if (envelope->type != MESSAGE_TYPE_INIT && !group_publish(w, envelope))
-            *ret_reason = REASON_NOT_ACCEPTED;
+        if (envelope->type != MESSAGE_TYPE_INIT)
+            *ret_reason = group_publish(w, envelope);
         return ALLOCATION_NODELETE;
     }
     switch (envelope->type) {
