@@ -483,14 +483,14 @@ static void start_plugins(struct executor *executor)
     executor_publish_step(executor, START_LOADED, uv_hrtime());
     /* before anything can fail: what a fault is told by is learned here */
     executor_publish_plugins(executor);
-    contain_begin(); /* recovery has set the engine's own handlers */
+    contain_begin();                    /* recovery has set the engine's own handlers */
+    executor->state = EXECUTOR_RUNNING; /* some workers run, also if others cannot */
     r = engine_start(executor->engine);
     if (r < 0) {
         snprintf(text, sizeof(text), "the workers cannot be started: %s", strerror(-r));
         start_fail(executor, r, text);
         return;
     }
-    executor->state = EXECUTOR_RUNNING;
     r = ports_start(executor);
     if (r < 0) {
         snprintf(text, sizeof(text), "the engine's events cannot be watched: %s", uv_strerror(r));
