@@ -243,12 +243,27 @@ double snapshot_value(const struct snapshot *snapshot, int worker, size_t figure
     return snapshot->values[block * snapshot->n + figure];
 }
 
+/* The same one in another snapshot, in which there may be more workers or fewer: the control thread
+ * is always the last. False: it is not there. */
+static bool stats_view_find_worker(const struct snapshot *now, int worker,
+                                   const struct snapshot *other, int *ret_worker)
+{
+    unsigned id = (unsigned)worker;
+    bool control = worker >= 0 && id + 1 == now->n_workers;
+
+    *ret_worker = control ? (int)other->n_workers - 1 : worker;
+    return worker < 0 || (control ? other->n_workers > 0 : id + 1 < other->n_workers);
+}
+
 static double stats_view_snapshot_count(const struct snapshot *now, const struct snapshot *before,
                                         int worker, const char *name)
 {
-    double new = snapshot_value(now, worker, snapshot_find(now, name));
-    double old = snapshot_value(before, worker, snapshot_find(before, name));
+    double new = snapshot_value(now, worker, snapshot_find(now, name)), old;
+    int was;
 
+    if (!stats_view_find_worker(now, worker, before, &was))
+        return 0; /* it has come in between, and may have counted long ago */
+    old = snapshot_value(before, was, snapshot_find(before, name));
     return new >= old ? new - old : new;
 }
 

@@ -49,8 +49,9 @@ void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
 size_t snapshot_find(const struct snapshot *snapshot, const char *name);
 /* `worker` < 0: all together.  0 when there is no such figure. */
 double snapshot_value(const struct snapshot *snapshot, int worker, size_t figure);
-/* Counts between two snapshots; when the segment was made anew between them, the whole new value.
- * Derived figures: over that time alone. Gauges: the value. */
+/* Counts between two snapshots; when the segment was made anew between them, the whole new value;
+ * of a worker that was not there before, 0. Derived figures: over that time alone. Gauges: the
+ * value. */
 double snapshot_difference(const struct snapshot *now, const struct snapshot *before, int worker,
                            size_t figure);
 

@@ -2,6 +2,7 @@
 /* odeonctl's table of commands, its parsing, its answers and its exit codes, with a library that
  * has no service. */
 #include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/stats_view.h"
 #include "client-lib/ctl/suggest.h"
 #include "tests/unit/ctl_run.h"
 
@@ -728,6 +729,26 @@ static void test_stats_watch(void **state)
     check_has(out, "control");
 }
 
+/* More workers, or fewer: each is held against itself, and the control thread is the last. */
+static void test_workers_that_come_and_go(void **state)
+{
+    struct snapshot_figure gulps = { .name = "gulps", .kind = ODEON_STATS_COUNTER };
+    double few_values[] = { 0, 10, 20, 30 }, many_values[] = { 0, 11, 22, 5e6, 6e6, 33 };
+    const struct snapshot few = { .n = 1, .n_workers = 3, .figures = &gulps, .values = few_values },
+                          many = {
+                              .n = 1, .n_workers = 5, .figures = &gulps, .values = many_values
+                          };
+
+    (void)state;
+    assert_true(snapshot_difference(&many, &few, 0, 0) == 1);
+    assert_true(snapshot_difference(&many, &few, 1, 0) == 2);
+    assert_true(snapshot_difference(&many, &few, 2, 0) == 0);
+    assert_true(snapshot_difference(&many, &few, 3, 0) == 0);
+    assert_true(snapshot_difference(&many, &few, 4, 0) == 3);
+    few_values[3] = 40;
+    assert_true(snapshot_difference(&few, &many, 2, 0) == 7);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -759,6 +780,7 @@ int main(void)
         TEST(test_traffic),
         TEST(test_stats),
         TEST(test_stats_watch),
+        TEST(test_workers_that_come_and_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
