@@ -66,6 +66,11 @@ static void test_the_program(void **state)
     expect_output("take jobs 2", 0, "1 (1): one\n2 (1): two\n");
     expect_output("wait jobs", 0, "done 2, put away 0, lost 0\n");
     expect_output("kick jobs 1", 1, "odeon-work: no such job is put away\n");
+    /* who wants one is lent no other, which it would not read */
+    expect_output("put jobs three four", 0, "3\n4\n");
+    expect_output("take jobs 1", 0, "3 (1): three\n");
+    assert_true(wait_until(looks_like("waiting 1, leased 0, returned 0, done 3")));
+    expect_output("take jobs 1", 0, "4 (1): four\n");
     /* its consumers have gone, and are forgotten */
     assert_true(wait_until(looks_like("consumers 0, window 0")));
 }

@@ -46,13 +46,14 @@ static uint32_t id_of(struct session *s, const struct odeon_message_type *type)
 }
 
 /* A call whose answer is to be of this type and size: copied to `answer`. */
-static int call(struct session *s, const struct odeon_message_type *question, const void *bytes,
-                size_t size, const struct odeon_message_type *answer_type, void *answer,
-                size_t answer_size)
+static int call_within(struct session *s, int64_t time_ns,
+                       const struct odeon_message_type *question, const void *bytes, size_t size,
+                       const struct odeon_message_type *answer_type, void *answer,
+                       size_t answer_size)
 {
     uint32_t type = id_of(s, question), expected = id_of(s, answer_type);
     struct odeon_delivery reply;
-    int outcome = odeon_port_call(s->port, s->queue, type, bytes, size, PATIENCE_NS, &reply), r = 0;
+    int outcome = odeon_port_call(s->port, s->queue, type, bytes, size, time_ns, &reply), r = 0;
 
     if (outcome == ODEON_CALL_REPLY && reply.type == expected && reply.size == answer_size)
         memcpy(answer, reply.data, answer_size);
@@ -62,6 +63,13 @@ static int call(struct session *s, const struct odeon_message_type *question, co
         fprintf(stderr, "odeon-work: no answer: %s\n", odeon_outcome_name(outcome));
     odeon_port_release(s->port);
     return r;
+}
+
+static int call(struct session *s, const struct odeon_message_type *question, const void *bytes,
+                size_t size, const struct odeon_message_type *answer_type, void *answer,
+                size_t answer_size)
+{
+    return call_within(s, PATIENCE_NS, question, bytes, size, answer_type, answer, answer_size);
 }
 
 static int print_taken(const struct work_taken *taken)
@@ -95,8 +103,20 @@ static int put(struct session *s, const char *text)
            print_taken(&taken);
 }
 
-/* True: it was a job, which has been printed, and is done if it is to be. */
-static bool take_one(struct session *s, const struct odeon_delivery *delivery, bool finish)
+/* To the queue: so many at a time from now on. */
+static void say_ready(struct session *s, uint32_t window)
+{
+    struct work_ready ready = { .window = window };
+
+    if (odeon_port_post_wait(s->port, s->queue, id_of(s, odeon_message_of(work_ready)), &ready,
+                             sizeof(ready), PATIENCE_NS) < 0)
+        exit(fail("work_ready"));
+}
+
+/* True: it was a job, which has been printed, and is done if it is to be. Before the last one is
+ * done no further one is wanted: it would be lent to somebody who has gone. */
+static bool take_one(struct session *s, const struct odeon_delivery *delivery, bool finish,
+                     bool last)
 {
     struct work_job job;
     struct work_done done;
@@ -108,6 +128,8 @@ static bool take_one(struct session *s, const struct odeon_delivery *delivery, b
            (int)(delivery->size - sizeof(job)), (const char *)delivery->data + sizeof(job));
     fflush(stdout);
     done.attempt = job.attempt;
+    if (finish && last)
+        say_ready(s, 0);
     if (finish &&
         odeon_port_post_wait(s->port, delivery->from, id_of(s, odeon_message_of(work_done)), &done,
                              sizeof(done), PATIENCE_NS) < 0)
@@ -118,20 +140,17 @@ static bool take_one(struct session *s, const struct odeon_delivery *delivery, b
 /* With `finish` it is done when the last one has been closed: a late one was somebody else's. */
 static int take(struct session *s, unsigned long n, bool finish)
 {
-    struct work_ready ready = { .window = finish ? 1 : (uint32_t)n };
     uint32_t closed_type = id_of(s, odeon_message_of(work_closed));
     struct odeon_delivery delivery;
     unsigned long lent = 0, closed = 0;
 
-    if (odeon_port_post_wait(s->port, s->queue, id_of(s, odeon_message_of(work_ready)), &ready,
-                             sizeof(ready), PATIENCE_NS) < 0)
-        return fail("work_ready");
+    say_ready(s, finish ? 1 : (uint32_t)n);
     while ((finish ? closed : lent) < n) {
         int r = odeon_port_receive_wait(s->port, &delivery, -1);
 
         if (r < 0)
             return fail("receive");
-        if (take_one(s, &delivery, finish && lent < n))
+        if (take_one(s, &delivery, finish && lent < n, lent + 1 == n))
             lent++;
         else if (delivery.type == closed_type)
             closed++;
@@ -151,8 +170,8 @@ static int look(struct session *s, bool wait)
     struct work_empty empty;
 
     if (wait) {
-        if (call(s, odeon_message_of(work_wait), NULL, 0, odeon_message_of(work_empty), &empty,
-                 sizeof(empty)))
+        if (call_within(s, -1, odeon_message_of(work_wait), NULL, 0, odeon_message_of(work_empty),
+                        &empty, sizeof(empty))) /* however long it takes */
             return 1;
         printf("done %" PRIu64 ", put away %" PRIu64 ", lost %" PRIu64 "\n", empty.done,
                empty.buried, empty.lost);

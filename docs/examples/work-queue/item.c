@@ -30,7 +30,8 @@ ODEON_STATE(work_item, {
     odeon_ref consumer;
     odeon_timer tick;
     uint32_t phase, attempt, attempts, size;
-    uint32_t why; /* the queue is to be told of (enum work_why) */
+    uint32_t limit; /* the last attempt; 0: there is none */
+    uint32_t why;   /* the queue is to be told of (enum work_why) */
     char queue[WORK_QUEUE_MAX];
     uint8_t data[WORK_BYTES_MAX];
 });
@@ -54,7 +55,7 @@ ODEON_INIT(work_item, struct work_item_args)
 {
     self->number = args->number;
     self->lease_ns = args->lease_ns;
-    self->attempts = args->attempts;
+    self->attempts = self->limit = args->attempts;
     memcpy(self->queue, args->queue, sizeof(self->queue));
     return item_arm(self, ctx, ITEM_IDLE_NS);
 }
@@ -83,7 +84,7 @@ ODEON_RECEIVE(work_item, work_put)
 
 static void item_tell_queue(struct work_item_state *self, struct odeon_context *ctx)
 {
-    bool last = self->attempts > 0 && self->attempt >= self->attempts;
+    bool last = self->limit > 0 && self->attempt >= self->limit;
     work_queue_ref queue;
 
     if (odeon_lookup(ctx, self->queue, &queue) == 0 &&
@@ -112,15 +113,15 @@ ODEON_RECEIVE(work_item, work_lease)
     if (!item_is_from_queue(self, ctx) ||
         (self->phase != ITEM_WAITING && self->phase != ITEM_BURIED))
         return ODEON_NODELETE;
-    if (self->phase == ITEM_BURIED) /* kicked */
-        self->attempt = 0;
+    if (self->phase == ITEM_BURIED) /* kicked; no number of a lease comes twice */
+        self->limit = self->attempt + self->attempts;
     self->consumer = msg->consumer;
     self->phase = ITEM_LEASED;
     self->until_ns = odeon_now_ns(ctx) + self->lease_ns;
     if (item_arm(self, ctx, self->lease_ns) < 0 ||
         odeon_send_tail_any(ctx, msg->consumer, work_job, self->data, self->size,
                             .number = self->number, .kind = self->kind, .lease_ns = self->lease_ns,
-                            .attempt = self->attempt + 1, .attempts = self->attempts) < 0) {
+                            .attempt = self->attempt + 1, .attempts = self->limit) < 0) {
         item_give_back(self, ctx, WORK_WHY_FULL);
         return ODEON_NODELETE;
     }

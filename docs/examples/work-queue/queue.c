@@ -211,11 +211,13 @@ static void queue_tell_waiters(struct work_queue_state *self, struct odeon_conte
         self->n_waiters--;
 }
 
+/* Who has given up says nothing, so the oldest makes room. */
 ODEON_RECEIVE(work_queue, work_wait)
 {
     if (self->n_waiters == WORK_WAITERS_MAX) {
-        odeon_reply(ctx, work_refused, .outcome = WORK_FULL);
-        return ODEON_NODELETE;
+        if (odeon_answer(ctx, &self->waiters[0], work_refused, .outcome = WORK_FULL) == -EAGAIN)
+            return ODEON_NODELETE; /* no room for any answer now */
+        memmove(&self->waiters[0], &self->waiters[1], --self->n_waiters * sizeof(self->waiters[0]));
     }
     if (odeon_reply_later(ctx, &self->waiters[self->n_waiters]) == 0)
         self->n_waiters++;

@@ -51,7 +51,8 @@ ODEON_MESSAGE(work_empty, 1, { uint64_t done, buried, lost; });
 ODEON_MESSAGE(work_ready, 1, { uint32_t window; });
 /* The answer, if there is no room for one more consumer. */
 ODEON_MESSAGE(work_refused, 1, { uint32_t outcome; });
-/* A job, leased for so long. It is lent for the `attempt`th time of `attempts` (0: any number). */
+/* A job, leased for so long. It is lent for the `attempt`th time of `attempts` (0: any number);
+ * with each kick these are more. */
 ODEON_MESSAGE_TAIL(work_job, 1, data, {
     uint64_t number, kind, lease_ns;
     uint32_t attempt, attempts;

@@ -179,8 +179,26 @@ static void puts_away_what_fails(struct odeon_test *world, void *userdata)
     odeon_test_expect(world, work_taken, .number = 1, .outcome = WORK_OK);
     expect_done(world, 1, &good);
     struct lent bad = take_from(world, 1, "bad");
-    odeon_test_assert(bad.attempt == 1);
+    odeon_test_assert(bad.attempt == 3 && bad.attempts == 4); /* no lease of before the kick */
     expect_done(world, 1, &bad);
+}
+
+/* Who does not wait any more has not said so: whoever comes last is told. */
+static void tells_the_last_who_wait(struct odeon_test *world, void *userdata)
+{
+    (void)userdata;
+    work_queue_ref queue = open_queue(world, 0, 0);
+
+    put(world, queue, 1, "one");
+    for (uint32_t i = 0; i <= WORK_WAITERS_MAX; i++)
+        odeon_test_signal(world, queue, work_wait);
+    odeon_test_expect(world, work_refused, .outcome = WORK_FULL);
+    odeon_test_send_from(world, 1, queue, work_ready, .window = 1);
+    struct lent one = take_from(world, 1, "one");
+    expect_done(world, 1, &one);
+    for (uint32_t i = 0; i < WORK_WAITERS_MAX; i++)
+        odeon_test_expect(world, work_empty, .done = 1);
+    odeon_test_expect_none(world);
 }
 
 static void believes_nobody(struct odeon_test *world, void *userdata)
@@ -428,6 +446,7 @@ int main(void)
     odeon_test_check(refuses_what_has_no_room, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(lends_again_when_the_lease_is_over, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(puts_away_what_fails, NULL, .plugin = plugin, .ports = 2);
+    odeon_test_check(tells_the_last_who_wait, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(believes_nobody, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(goes_on_without_what_is_stopped, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(keeps_its_jobs, NULL, .plugin = plugin, .ports = 2);
