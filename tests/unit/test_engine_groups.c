@@ -172,6 +172,20 @@ static void test_places_are_used_again(void **state)
         assert_words(i, 7, i <= 2 * BLOCK);
 }
 
+/* Who joins behind a leave looks at no place twice. */
+static void test_places_are_looked_at_once(void **state)
+{
+    (void)state;
+    members(5 * BLOCK, kept_type);
+    order_of(actors[3], (struct orders){ .act = ACT_LEAVE, .name = "prices" });
+    fire(clock_now_ns());
+    joins(spawn(kept_type));
+    joins(spawn(kept_type));
+    const struct member_group *of = members_of(f.engine, group_of("prices"));
+    assert_int_equal(of->n, 5 * BLOCK + 1);
+    assert_int_equal(of->lowest, of->high);
+}
+
 /* member_look.ML1 */
 static void test_not_before_the_commit(void **state)
 {
@@ -358,6 +372,7 @@ int main(void)
         GROUP_TEST(test_in_order_whoever_comes_and_goes),
         GROUP_TEST(test_in_order_when_there_are_fewer),
         GROUP_TEST(test_places_are_used_again),
+        GROUP_TEST(test_places_are_looked_at_once),
         GROUP_TEST(test_not_before_the_commit),
         GROUP_TEST(test_leaving_and_joining_in_one_turn),
         GROUP_TEST(test_a_turn_that_died),

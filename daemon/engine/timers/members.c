@@ -87,9 +87,12 @@ static uint32_t members_lowest(const struct member_group *of)
     return place;
 }
 
+/* Those before it are taken, and are not looked at again. */
 uint32_t members_place(struct engine *e, actor_ref group)
 {
-    return members_lowest(members_of(e, group));
+    struct member_group *of = members_of(e, group);
+    of->lowest = members_lowest(of);
+    return of->lowest;
 }
 
 int members_make_room(struct engine *e, actor_ref group)
