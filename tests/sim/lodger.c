@@ -265,21 +265,13 @@ void lodger_begin(struct engine *e)
     for (uint32_t i = 0; i < workload.promises.n_lodgers; i++) {
         struct lodger_book *book = &workload.promises.lodgers[i];
         char name[24];
-        actor_ref ref;
         snprintf(name, sizeof(name), "lodger%u", i);
         struct engine_spawn spawn = { .placement = PLACE_SPREAD,
                                       .place = ENGINE_ANYWHERE,
                                       .name = name,
                                       .args = &i,
                                       .args_size = sizeof(i) };
-        int r = engine_actor_lookup(e, name, &ref);
-        if (r == -ENOENT && book->ref == 0)
-            r = engine_actor_spawn_placed(e, lodger_type, &spawn, &ref);
-        if (r < 0)
-            sim_fail("lodger %u: %s", i, strerror(-r));
-        if (book->ref != 0 && ref != book->ref)
-            sim_fail("lodger %u has another reference than before", i);
-        book->ref = ref;
+        book->ref = promises_find_or_make(e, lodger_type, &spawn, book->ref);
     }
 }
 

@@ -42,9 +42,9 @@ void promises_draw(void)
 }
 
 /* Where there are threads enough, and room. */
-static int promises_spawn_keeper(struct engine *e, struct engine_spawn *spawn, actor_ref *ret_ref)
+static int promises_spawn(struct engine *e, uint32_t type, struct engine_spawn *spawn,
+                          actor_ref *ret_ref)
 {
-    uint32_t type = keeper_get_types()->keeper;
     int r = engine_actor_spawn_placed(e, type, spawn, ret_ref);
     if ((r == -ENOSPC || r == -EAGAIN) && spawn->placement == PLACE_DETACHED) {
         spawn->placement = PLACE_SPREAD;
@@ -57,26 +57,34 @@ static int promises_spawn_keeper(struct engine *e, struct engine_spawn *spawn, a
     return r;
 }
 
+actor_ref promises_find_or_make(struct engine *e, uint32_t type, struct engine_spawn *spawn,
+                                actor_ref known)
+{
+    actor_ref ref;
+    int r = engine_actor_lookup(e, spawn->name, &ref);
+    if (r == -ENOENT && known == 0)
+        r = promises_spawn(e, type, spawn, &ref);
+    if (r < 0)
+        sim_fail("%s: %s", spawn->name, strerror(-r));
+    if (known != 0 && ref != known)
+        sim_fail("%s has another reference than before", spawn->name);
+    return ref;
+}
+
 static void promises_begin_keeper(struct engine *e, uint32_t i)
 {
     struct keeper_book *book = &workload.promises.keepers[i];
     struct promise_message nothing = { .keeper = i, .number = PROMISES_MAX };
     char name[16];
-    actor_ref ref;
     snprintf(name, sizeof(name), "keeper%u", i);
     struct engine_spawn spawn = { .placement = book->placement,
                                   .place = ENGINE_ANYWHERE,
                                   .name = name,
                                   .args = &i,
                                   .args_size = sizeof(i) };
-    int r = engine_actor_lookup(e, name, &ref);
-    if (r == -ENOENT && book->ref == 0)
-        r = promises_spawn_keeper(e, &spawn, &ref);
+    int r;
+    actor_ref ref = promises_find_or_make(e, keeper_get_types()->keeper, &spawn, book->ref);
     book->placement = spawn.placement;
-    if (r < 0)
-        sim_fail("keeper %u: %s", i, strerror(-r));
-    if (book->ref != 0 && ref != book->ref)
-        sim_fail("keeper %u has another reference than before", i);
     book->ref = ref;
     /* Twice does no harm: it is nothing that was promised. */
     while (book->turn == 0 && (r = engine_actor_send(e, ref, keeper_get_types()->tick, &nothing,

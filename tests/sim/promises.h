@@ -175,6 +175,11 @@ uint32_t promises_draw_below(uint32_t n);
 bool promises_is_full(int r);
 /* Fails if `r` does: an actor cannot do what it says. */
 void promises_must(int r, const char *what);
+/* Control thread: the actor of that name, which is made if it has not been; where there is no
+ * thread for it, `spawn` says another place. Fails if it has another reference than is known (0:
+ * none is). */
+actor_ref promises_find_or_make(struct engine *engine, uint32_t type, struct engine_spawn *spawn,
+                                actor_ref known);
 /* Registers a type; its plugin, version and policy are the same for all. */
 uint32_t promises_type(struct engine *engine, struct engine_actor_type_info *info);
 
