@@ -12,7 +12,7 @@
 
 union control_buffer {
     struct cmsghdr header; /* for its alignment */
-    char bytes[CMSG_SPACE(sizeof(int) * FRAME_FDS_MAX)];
+    char bytes[CMSG_SPACE(sizeof(int) * FRAME_FDS_KERNEL_MAX)];
 };
 
 int frame_send_packed(int socket, const void *data, size_t size, const int *fds, size_t n_fds)
@@ -57,20 +57,12 @@ int frame_send(int socket, const ProtobufCMessage *message, const int *fds, size
 static void frame_collect_fds(struct frame *frame, struct msghdr *record)
 {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(record); part; part = CMSG_NXTHDR(record, part)) {
-        size_t n;
+        size_t n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
             continue;
-        n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-            if (frame->n_fds < FRAME_FDS_MAX)
-                frame->fds[frame->n_fds++] = fd;
-            else
-                close(fd);
-        }
+        memcpy(frame->fds + frame->n_fds, CMSG_DATA(part), n * sizeof(int));
+        frame->n_fds += n;
     }
 }
 
@@ -83,16 +75,16 @@ static int frame_peer_is_gone(int socket)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* Without room for them the kernel lets go of the descriptors itself: they never come into this
- * process. */
-static int frame_do_receive(int socket, struct frame *frame, bool take_fds)
+/* There is room for all that the kernel lets pass: what there is no room for it would close itself,
+ * in this thread. */
+int frame_receive(int socket, struct frame *frame)
 {
     struct iovec part = { frame->data, sizeof(frame->data) };
     union control_buffer control;
     struct msghdr record = { .msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = take_fds ? control.bytes : NULL,
-                             .msg_controllen = take_fds ? sizeof(control.bytes) : 0 };
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes) };
     ssize_t n;
 
     frame->size = frame->n_fds = 0;
@@ -103,28 +95,24 @@ static int frame_do_receive(int socket, struct frame *frame, bool take_fds)
     if (n < 0)
         return errno == EWOULDBLOCK ? -EAGAIN : -errno;
     frame_collect_fds(frame, &record);
-    /* fewer than there was room for: it is the table of this process that is full */
-    frame->fds_lost = take_fds && record.msg_flags & MSG_CTRUNC && frame->n_fds < FRAME_FDS_MAX;
+    frame->fds_lost = record.msg_flags & MSG_CTRUNC; /* the table of this process is full */
     if (frame->fds_lost)
         frame_fini(frame);
-    if (record.msg_flags & MSG_TRUNC || (record.msg_flags & MSG_CTRUNC && !frame->fds_lost)) {
-        frame_fini(frame);
-        return record.msg_flags & MSG_TRUNC ? -EMSGSIZE : -EPROTO;
-    }
+    if (record.msg_flags & MSG_TRUNC)
+        return -EMSGSIZE;
+    if (frame->n_fds > FRAME_FDS_MAX)
+        return -EPROTO;
     if (n == 0 && frame->n_fds == 0 && !frame->fds_lost && frame_peer_is_gone(socket))
         return 0;
     frame->size = (size_t)n;
     return 1;
 }
 
-int frame_receive(int socket, struct frame *frame)
-{
-    return frame_do_receive(socket, frame, true);
-}
-
 int frame_receive_data(int socket, struct frame *frame)
 {
-    return frame_do_receive(socket, frame, false);
+    frame->size = frame->n_fds = 0;
+    frame->fds_lost = false;
+    return frame_next_has_fds(socket) ? -EPROTO : frame_receive(socket, frame);
 }
 
 bool frame_next_has_fds(int socket)
@@ -135,6 +123,30 @@ bool frame_next_has_fds(int socket)
 
     /* there is no room for any here, which it says when there are some */
     return recvmsg(socket, &record, MSG_PEEK | MSG_DONTWAIT) >= 0 && record.msg_flags & MSG_CTRUNC;
+}
+
+/* With a record, and with nothing else, come its sender's credentials; there is room for them
+ * alone. */
+enum frame_next frame_next(int socket)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct msghdr record = { .msg_control = control.bytes, .msg_controllen = sizeof(control) };
+    const int yes = 1;
+    ssize_t n;
+
+    (void)setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes));
+    for (int resets = 0; resets < 2; resets++) { /* a reset is told once, before what there is */
+        n = recvmsg(socket, &record, MSG_PEEK | MSG_DONTWAIT);
+        if (n >= 0 || errno != ECONNRESET)
+            break;
+        record.msg_controllen = sizeof(control);
+    }
+    if (n < 0 || record.msg_controllen == 0)
+        return FRAME_NEXT_NONE;
+    return record.msg_flags & MSG_CTRUNC ? FRAME_NEXT_FDS : FRAME_NEXT_PLAIN;
 }
 
 void frame_fini(struct frame *frame)

@@ -108,6 +108,7 @@ static void control_read(struct control *control)
         if (r == -EMSGSIZE || r == -EPROTO) {
             log_error("a command from the supervisor is %s: it is ignored",
                       r == -EMSGSIZE ? "too large" : "sent with too many descriptors");
+            frame_fini(&control->frame);
             continue;
         }
         if (r < 0)

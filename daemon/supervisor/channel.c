@@ -13,6 +13,7 @@
 #include "daemon/common/check.h"
 #include "daemon/common/frame_queue.h"
 #include "daemon/supervisor/channel.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/peer.h"
 
 enum {
@@ -148,12 +149,13 @@ static void channel_receive(struct channel *channel, int frames_max)
 
         if (r == -EAGAIN)
             return;
+        if (r > 0)
+            channel->ops->on_frame(channel->userdata, &frame);
+        closer_close_frame(&frame);
         if (r <= 0) {
             channel_fail(channel, r);
             return;
         }
-        channel->ops->on_frame(channel->userdata, &frame);
-        frame_fini(&frame);
     }
 }
 
@@ -274,10 +276,11 @@ void channel_receive_rest(struct channel *channel)
         r = channel_take(channel, &frame);
         if (r == -ECONNRESET && resets++ == 0)
             continue;
+        if (r > 0)
+            channel->ops->on_frame(channel->userdata, &frame);
+        closer_close_frame(&frame);
         if (r <= 0)
             return;
-        channel->ops->on_frame(channel->userdata, &frame);
-        frame_fini(&frame);
     }
 }
 
@@ -309,19 +312,14 @@ int channel_free_unread(struct channel *channel, void (*freed)(void *userdata))
     frame_queue_clear(&channel->queue);
     channel_tell_memory(channel);
     unread = channel_descriptors(channel) > 0;
-    /* Closing a socket with unread records would hand its peer a reset in the place of our last
-     * answer. */
     shutdown(channel->fd, unread ? SHUT_RDWR : SHUT_RD);
-    for (int i = 0;
-         i < DRAIN_RECORDS_MAX && recv(channel->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
-        ;
     channel->n_handles = 2;
     uv_close((uv_handle_t *)&channel->poll, channel_on_closed);
     uv_close((uv_handle_t *)&channel->again, channel_on_closed);
     if (unread)
         return channel->fd;
     channel->n_sent = 0;
-    close(channel->fd);
+    closer_end(channel->fd);
     return -1;
 }
 
@@ -330,5 +328,5 @@ void channel_free(struct channel *channel, void (*freed)(void *userdata))
     int fd = channel_free_unread(channel, freed);
 
     if (fd >= 0)
-        close(fd);
+        closer_end(fd);
 }

@@ -70,7 +70,8 @@ void channel_receive_last(struct channel *channel);
  * `userdata` is gone. NULL is fine. */
 void channel_free(struct channel *channel, void (*freed)(void *userdata));
 /* The same, but the socket is shut down instead of closed: to tell when its peer has read what lies
- * there (channel_socket_is_read()).  -1: it has already, the socket is closed. */
+ * there (channel_socket_is_read()), for closer_end() then.  -1: it has already, the socket is
+ * closed. */
 int channel_free_unread(struct channel *channel, void (*freed)(void *userdata));
 /* Nothing that was sent on the socket waits to be read. */
 bool channel_socket_is_read(int socket);

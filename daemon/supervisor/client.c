@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/client.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/registry.h"
 #include "proto/registry_layout.h"
@@ -393,7 +395,8 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
         if (client)
             free(client->unread);
         free(client);
-        close(fd);
+        shutdown(fd, SHUT_RD);
+        closer_end(fd);
         account_settle(clients->world.accounts, peer->uid);
         peer_fini(peer);
         return -ENOMEM;

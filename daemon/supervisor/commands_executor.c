@@ -9,6 +9,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/audit.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/commands_executor.h"
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/line.h"
@@ -261,7 +262,7 @@ void command_plugin_load(struct seat *seat, struct client *client, Odeon__Reques
 {
     struct commands_executor_load *load;
     char text[PLUGIN_TEXT_MAX] = "the service has no memory to read it";
-    int r = -ENOMEM;
+    int fd = frame_take_fd(frame, 0), r = -ENOMEM;
 
     if (command_refuse_without_executor(seat, client, *request) ||
         command_refuse_unkept(client, *request))
@@ -272,8 +273,8 @@ void command_plugin_load(struct seat *seat, struct client *client, Odeon__Reques
                                                  .seat = seat,
                                                  .client_id = client->id,
                                                  .request = *request };
-        r = copier_ask((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1,
-                       client->uid, client_is_bound(client), &load->asker, text);
+        r = copier_ask((*request)->plugin_load->path, fd, client->uid, client_is_bound(client),
+                       &load->asker, text);
     }
     if (r == 0) {
         *request = NULL;
@@ -281,5 +282,7 @@ void command_plugin_load(struct seat *seat, struct client *client, Odeon__Reques
         return;
     }
     free(load);
+    if (fd >= 0)
+        closer_close(fd);
     client_refuse(client, (*request)->id, r, "%s", text);
 }

@@ -24,7 +24,7 @@ struct copy_job {
     struct copier_asker *asker; /* the loop's; NULL: it has been told */
     uint64_t deadline_ns;       /* the loop's */
     uid_t uid;
-    int fd, write_end;          /* `fd` -1: by the path */
+    int fd, write_end;          /* `fd` the thread's, which closes it; -1: by the path */
     int result;                 /* the thread's, until it hands the job over */
     char text[PLUGIN_TEXT_MAX]; /* likewise */
     char path[];
@@ -49,7 +49,9 @@ static void *copier_main(void *argument)
 
     (void)pthread_setname_np(pthread_self(), "plugin-copy");
     job->result = plugin_copy(job->path, job->fd, job->text);
-    do /* copier.F1; it has room for all */
+    if (job->fd >= 0)
+        close(job->fd); /* its file system may take as long for it as for the rest */
+    do                  /* copier.F1; it has room for all */
         n = write(write_end, &job, sizeof(job));
     while (n < 0 && errno == EINTR);
     return NULL;
@@ -87,13 +89,6 @@ static void copier_tell(struct copy_job *job, int copy, const char *text)
     asker->done(asker, copy, text);
 }
 
-static void copier_free(struct copy_job *job)
-{
-    if (job->fd >= 0)
-        close(job->fd);
-    free(job);
-}
-
 static void copier_take_out(struct copy_job *job)
 {
     struct copy_job **at = &copier.jobs;
@@ -112,7 +107,7 @@ static void copier_end(struct copy_job *job)
         copier_tell(job, job->result, job->text);
     else if (job->result >= 0)
         close(job->result);
-    copier_free(job);
+    free(job);
 }
 
 static void copier_on_end(uv_poll_t *poll, int status, int events)
@@ -176,7 +171,7 @@ static int copier_find_place(uid_t uid, bool bound, char *text)
     return -EBUSY;
 }
 
-static struct copy_job *copier_make_job(const char *path, int fd, uid_t uid)
+static struct copy_job *copier_make_job(const char *path, uid_t uid)
 {
     size_t size = strlen(path) + 1;
     struct copy_job *job = malloc(sizeof(*job) + size);
@@ -188,13 +183,7 @@ static struct copy_job *copier_make_job(const char *path, int fd, uid_t uid)
                               .write_end = copier.write_end,
                               .deadline_ns = uv_hrtime() + COPY_LIMIT_S * UINT64_C(1000000000) };
     memcpy(job->path, path, size);
-    if (fd < 0)
-        return job;
-    job->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    if (job->fd >= 0)
-        return job;
-    free(job);
-    return NULL;
+    return job;
 }
 
 int copier_ask(const char *path, int fd, uid_t uid, bool bound, struct copier_asker *asker,
@@ -211,9 +200,10 @@ int copier_ask(const char *path, int fd, uid_t uid, bool bound, struct copier_as
     if (r < 0)
         return r;
     snprintf(text, PLUGIN_TEXT_MAX, "the service has no memory, descriptor or thread to read it");
-    job = copier_make_job(path, fd, uid);
+    job = copier_make_job(path, uid);
     if (!job)
         return -ENOMEM;
+    job->fd = fd;
     job->asker = asker;
     job->next = copier.jobs;
     copier.jobs = job;
@@ -221,7 +211,7 @@ int copier_ask(const char *path, int fd, uid_t uid, bool bound, struct copier_as
     r = copier_make_thread(job);
     if (r < 0) {
         copier_take_out(job);
-        copier_free(job);
+        free(job);
         return r;
     }
     copier_watch();

@@ -28,8 +28,8 @@ int copier_start(uv_loop_t *loop);
 /* Askers that are left are told so (-ESHUTDOWN); threads that are left go on, for nobody. */
 void copier_stop(void);
 
-/* Copies the file at `path` or, when `fd` is not -1, behind `fd`, which stays the caller's. 0: the
- * asker will be told; -EBUSY: too many are being made, and `text` (PLUGIN_TEXT_MAX) says of whom;
- * other negative errno. */
+/* Copies the file at `path` or, when `fd` is not -1, behind `fd`. 0: the asker will be told, and
+ * the thread closes `fd`, since its file system may not answer to that either; -EBUSY: too many are
+ * being made, and `text` (PLUGIN_TEXT_MAX) says of whom; other negative errno. */
 int copier_ask(const char *path, int fd, uid_t uid, bool bound, struct copier_asker *asker,
                char *text);

@@ -12,11 +12,12 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/access.h"
 #include "daemon/supervisor/client.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/turns.h"
 
-enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256 };
+enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, BEHIND_MS = 10, REFUSAL_MAX = 256 };
 
 static void listener_on_connection(uv_poll_t *poll, int status, int events);
 
@@ -28,11 +29,8 @@ static void listener_refuse(int fd, int error, const char *text)
     reply.error = error;
     reply.text = (char *)text;
     frame_send(fd, &reply.base, NULL, 0);
-    /* an end with unread records would reach the client before the frame does */
     shutdown(fd, SHUT_RD);
-    while (recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0)
-        ;
-    close(fd);
+    closer_end(fd);
 }
 
 /* 0: the peer is let in. */
@@ -127,13 +125,36 @@ static void listener_on_pause_over(uv_timer_t *timer)
         uv_poll_start(&listener->poll, UV_READABLE, listener_on_connection);
 }
 
+/* The connection stays in the kernel's queue: polling for it would spin. */
+static void listener_pause(struct listener *listener, unsigned ms)
+{
+    uv_poll_stop(&listener->poll);
+    uv_timer_start(&listener->pause, listener_on_pause_over, ms, 0);
+}
+
+/* Whoever connects, sends descriptors and goes, costs the service one of its own until they have
+ * been closed; no account holds that, since some have none. */
+static bool listener_waits_for_closer(struct listener *listener)
+{
+    bool behind = closer_is_behind();
+
+    if (behind && !listener->behind)
+        log_warning("connections wait: %d or more that ended with descriptors unread are being "
+                    "closed",
+                    CLOSER_BEHIND);
+    listener->behind = behind;
+    if (behind)
+        listener_pause(listener, BEHIND_MS);
+    return behind;
+}
+
 static void listener_on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
 
     (void)status;
     (void)events;
-    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+    for (int i = 0; i < ACCEPTS_A_TURN && !listener_waits_for_closer(listener); i++) {
         int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
@@ -141,10 +162,8 @@ static void listener_on_connection(uv_poll_t *poll, int status, int events)
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            /* the connection stays in the kernel's queue: polling for it would spin */
             log_warning("a connection cannot be taken: %s; clients wait", strerror(errno));
-            uv_poll_stop(poll);
-            uv_timer_start(&listener->pause, listener_on_pause_over, PAUSE_MS, 0);
+            listener_pause(listener, PAUSE_MS);
         }
         if (errno != EINTR && errno != ECONNABORTED)
             return;

@@ -14,8 +14,9 @@ struct listener {
     int fd; /* the socket */
     struct clients *clients;
     uv_poll_t poll;
-    uv_timer_t pause; /* after running out of descriptors */
+    uv_timer_t pause; /* after running out of descriptors, and while too many are being closed */
     bool open;
+    bool behind;           /* it was so, the last time (closer_is_behind()) */
     struct told strangers; /* users who were refused */
 };
 

@@ -16,6 +16,7 @@
 #include "daemon/common/log.h"
 #include "daemon/common/memory_limit.h"
 #include "daemon/supervisor/boot.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/commands_port.h"
 #include "daemon/supervisor/copier.h"
@@ -437,6 +438,9 @@ static int supervisor_open_parts(struct supervisor *supervisor)
     c = copier_start(&supervisor->loop);
     if (c < 0)
         log_error("files of plugins cannot be copied: %s", strerror(-c));
+    if (closer_start() < 0)
+        log_warning("descriptors that clients send are closed in the event loop: the service has "
+                    "no pipe for a thread");
     notify_init(&supervisor->notify, &supervisor->loop, !supervisor->options.foreground,
                 supervisor_look, supervisor);
     if (!supervisor->notify.enabled || sd_watchdog_enabled(0, &watchdog_us) <= 0)
@@ -472,6 +476,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
         }
     copier_stop();
     clients_drop_all(&supervisor->clients);
+    closer_stop();
     for
         each_seat(seat, supervisor)
         {

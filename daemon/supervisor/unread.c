@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors that clients which have gone left unread; the interface is in unread.h. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "daemon/common/check.h"
 #include "daemon/supervisor/channel.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/unread.h"
 
 void unreads_keep(struct unreads *unreads, struct unread *unread)
@@ -23,7 +23,7 @@ static void unreads_let_go(struct unreads *unreads, struct unread **at)
     if (account)
         account_discharge(account, &unread->held);
     account_settle(unreads->accounts, unread->uid);
-    close(unread->fd);
+    closer_end(unread->fd);
     free(unread);
 }
 

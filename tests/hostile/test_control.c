@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/hostile/raw.h"
+#include "tests/run/lingering.h"
 #include "tests/system/numbers.h"
 
 static struct service service;
@@ -431,6 +432,40 @@ static void test_descriptors_that_nobody_asked_for(void **state)
     close(null);
 }
 
+/* Each would stop the service for an hour, and more than eight of them any number of threads. */
+static void test_descriptors_that_take_long_to_close(void **state)
+{
+    enum { N = 20 };
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    Odeon__Status status = ODEON__STATUS__INIT;
+    struct raw raw = raw_connect(&service);
+    int peers[N], n = 0, first;
+
+    (void)state;
+    raw_hello(&raw);
+    first = (int)raw.last_id + 1;
+    request.body_case = ODEON__REQUEST__BODY_STATUS;
+    request.status = &status;
+    /* all of ours are closed before any of the service's */
+    assert_int_equal(kill(service.pid, SIGSTOP), 0);
+    for (int i = 0; i < N; i++) {
+        int fd = lingering_socket(&peers[i]);
+
+        if (fd < 0)
+            break; /* there is no TCP here */
+        raw_send(&raw, &request, &fd, 1);
+        close(fd);
+        n++;
+    }
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    for (int i = 0; i < n; i++)
+        raw_expect_error(&raw, (uint64_t)(first + i), -EINVAL, "takes 0");
+    raw_expect_alive(&raw);
+    for (int i = 0; i < n; i++)
+        close(peers[i]);
+    raw_close(&raw);
+}
+
 /* Asks and never reads: its answers are bounded, it is disconnected, and nobody waits for it. */
 static void test_one_that_never_reads(void **state)
 {
@@ -604,6 +639,7 @@ int main(void)
         cmocka_unit_test_teardown(test_gone_before_the_answer, check_bystander),
         cmocka_unit_test_teardown(test_bad_port_requests, check_bystander),
         cmocka_unit_test_teardown(test_descriptors_that_nobody_asked_for, check_bystander),
+        cmocka_unit_test_teardown(test_descriptors_that_take_long_to_close, check_bystander),
         cmocka_unit_test_teardown(test_one_that_never_reads, check_bystander),
         cmocka_unit_test_teardown(test_many_requests_at_once, check_bystander),
         cmocka_unit_test_teardown(test_senseless_requests, check_bystander),

@@ -13,7 +13,7 @@ foreach(module frame frame_queue memfd memory_limit config log check name)
 endforeach()
 
 foreach(module line executor_link port_table channel runtime options parts registry start_delay
-        access peer offenders file_pages)
+        access peer offenders file_pages closer)
     set(name test_supervisor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_supervisor_core odeon_test_scratch
@@ -22,6 +22,7 @@ foreach(module line executor_link port_table channel runtime options parts regis
     set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 target_link_options(test_supervisor_peer PRIVATE -Wl,--wrap=getsockopt)
+target_link_options(test_supervisor_closer PRIVATE -Wl,--wrap=close)
 
 # The real programs, spoken to frame by frame.
 if(TARGET odeon-executor)

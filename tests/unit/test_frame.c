@@ -168,7 +168,31 @@ static void test_too_many_descriptors(void **state)
     assert_int_equal(sendmsg(pair->a, &record, 0), 1);
     before = highest_fd();
     assert_int_equal(frame_receive(pair->b, &frame), -EPROTO);
-    assert_int_equal(highest_fd(), before); /* none of them stays open */
+    assert_int_equal(frame.n_fds, FRAME_FDS_MAX + 1); /* all came in: they are the caller's */
+    frame_fini(&frame);
+    assert_int_equal(highest_fd(), before);
+}
+
+/* At the end of a connection: what is a record, and which of them brings descriptors. */
+static void test_what_comes_next(void **state)
+{
+    struct pair *pair = *state;
+    int null = 0;
+    char byte;
+
+    assert_int_equal(frame_next(pair->b), FRAME_NEXT_NONE);
+    assert_int_equal(frame_send_packed(pair->a, "", 0, NULL, 0), 0);
+    assert_int_equal(frame_send_packed(pair->a, "x", 1, &null, 1), 0);
+    assert_int_equal(frame_send_packed(pair->b, "unread", 6, NULL, 0), 0);
+    close(pair->a); /* which is a reset, told once */
+    shutdown(pair->b, SHUT_RD);
+    assert_int_equal(frame_next(pair->b), FRAME_NEXT_PLAIN);
+    assert_int_equal(frame_next(pair->b), FRAME_NEXT_PLAIN); /* it stays */
+    assert_int_equal(recv(pair->b, &byte, 1, 0), 0);
+    assert_int_equal(frame_next(pair->b), FRAME_NEXT_FDS);
+    assert_int_equal(recv(pair->b, &byte, 1, 0), 1);
+    assert_int_equal(frame_next(pair->b), FRAME_NEXT_NONE);
+    pair->a = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static void test_full_socket(void **state)
@@ -227,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_largest_and_larger, make_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_message_too_large_to_pack, make_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_too_many_descriptors, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_what_comes_next, make_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_full_socket, make_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_no_room_for_descriptors, make_pair, close_pair),
     };

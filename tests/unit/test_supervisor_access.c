@@ -122,6 +122,10 @@ static void test_descriptors_do_not_come_in(void **state)
     r = dup(0);
     assert_int_equal(r, probe);
     close(r);
+    assert_int_equal(frame_receive_data(ends[0], &frame), -EPROTO); /* the record stays, too */
+    assert_int_equal(frame_receive(ends[0], &frame), 1);
+    assert_int_equal(frame.n_fds, 2);
+    frame_fini(&frame);
     assert_int_equal(frame_send_packed(ends[1], "y", 1, NULL, 0), 0);
     assert_int_equal(frame_receive_data(ends[0], &frame), 1);
     /* where the kernel can be told, not even the sending succeeds */
