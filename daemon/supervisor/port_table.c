@@ -11,6 +11,7 @@
 #include "daemon/common/check.h"
 #include "daemon/common/memfd.h"
 #include "daemon/common/page.h"
+#include "daemon/common/port_pipe.h"
 #include "daemon/supervisor/port_table.h"
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
@@ -226,8 +227,9 @@ int port_make_memory(struct seat_port *port, uint64_t submission_bytes, uint64_t
     if (pipe) {
         int ends[2];
 
-        if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
-            return -errno;
+        r = port_pipe_make(ends);
+        if (r < 0)
+            return r;
         port->pipe_read_fd = ends[0];
         port->pipe_write_fd = ends[1];
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/common/events.h"
@@ -155,10 +156,19 @@ static int resume_take_part(struct seat *seat, const struct seat_port *port, con
                       port->generation, part);
 }
 
+/* One of a build before this may have a pipe(2) there, into which nothing may be written
+ * (port_pipe.h). */
+static bool resume_is_socket(int fd)
+{
+    struct stat about;
+
+    return fd >= 0 && fstat(fd, &about) == 0 && S_ISSOCK(about.st_mode);
+}
+
 static bool resume_is_complete(const struct seat_port *port, bool pipe)
 {
     return port->client_fd >= 0 && port->executor_fd >= 0 && port->doorbell_fd >= 0 &&
-           (!pipe || (port->pipe_read_fd >= 0 && port->pipe_write_fd >= 0));
+           (!pipe || (port->pipe_read_fd >= 0 && resume_is_socket(port->pipe_write_fd)));
 }
 
 /* To its user, as when it was opened, whatever the quotas are now. */

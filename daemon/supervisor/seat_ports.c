@@ -12,6 +12,7 @@
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
 #include "daemon/common/page.h"
+#include "daemon/common/port_pipe.h"
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/persist.h"
@@ -208,14 +209,14 @@ static void seat_ports_mark_memory(const struct seat_port *port)
         log_warning("port %u cannot be marked as closed: %s", port->index, strerror(errno));
 }
 
-/* seat_ports.O4.  A pipe that cannot take a byte has some. */
+/* seat_ports.O4 */
 static void seat_ports_mark_closed(const struct seat *seat, const struct seat_port *port)
 {
     if (seat->service->persist->ended)
         return;
     seat_ports_mark_memory(port);
-    if (port->pipe_write_fd >= 0 && write(port->pipe_write_fd, "", 1) < 0 && errno != EAGAIN)
-        log_warning("the pipe of port %u: %s", port->index, strerror(errno));
+    if (port->pipe_write_fd >= 0)
+        port_pipe_wake(port->pipe_write_fd);
 }
 
 void seat_ports_close(struct seat *seat, struct seat_port *port)

@@ -187,14 +187,15 @@ static uint8_t *map_ring(int fd, uint64_t ring, int protection)
 }
 
 /* What the answer gives. */
-static void take_port(struct raw_port *port, struct raw_answer *answer)
+static void take_port(struct raw_port *port, struct raw_answer *answer, bool pipe)
 {
-    assert_int_equal(answer->frame.n_fds, 3);
+    assert_int_equal(answer->frame.n_fds, pipe ? 4 : 3);
     port->id = answer->reply->port_open->port_id;
     port->ref = answer->reply->port_open->ref;
     port->client_memory = frame_take_fd(&answer->frame, 0);
     port->executor_memory = frame_take_fd(&answer->frame, 1);
     port->doorbell = frame_take_fd(&answer->frame, 2);
+    port->pipe = frame_take_fd(&answer->frame, 3);
     port->mine = (struct port_client *)(void *)map_ring(port->client_memory, port->size,
                                                         PROT_READ | PROT_WRITE);
     port->theirs =
@@ -203,7 +204,8 @@ static void take_port(struct raw_port *port, struct raw_answer *answer)
     port->delivery = (const uint8_t *)port->theirs + port_ring_offset(page_bytes());
 }
 
-int raw_port_try(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
+static int try_port(struct raw_port *port, const struct service *service, uint64_t ring_bytes,
+                    bool pipe)
 {
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
@@ -215,6 +217,7 @@ int raw_port_try(struct raw_port *port, const struct service *service, uint64_t 
     if (r < 0)
         return r;
     open.submission_bytes = open.delivery_bytes = ring_bytes;
+    open.pipe = pipe;
     request.body_case = ODEON__REQUEST__BODY_PORT_OPEN;
     request.port_open = &open;
     /* the executor may be restarted meanwhile: events are passed over */
@@ -223,14 +226,28 @@ int raw_port_try(struct raw_port *port, const struct service *service, uint64_t 
         raw_close(&port->raw);
         return r;
     }
-    take_port(port, &answer);
+    take_port(port, &answer, pipe);
     raw_answer_fini(&answer);
     return 0;
 }
 
+int raw_port_try(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
+{
+    return try_port(port, service, ring_bytes, false);
+}
+
 void raw_port_open(struct raw_port *port, const struct service *service, uint64_t ring_bytes)
 {
-    int r = raw_port_try(port, service, ring_bytes);
+    int r = try_port(port, service, ring_bytes, false);
+
+    if (r < 0)
+        fail_msg("opening a port: %d", r);
+}
+
+void raw_port_open_with_pipe(struct raw_port *port, const struct service *service,
+                             uint64_t ring_bytes)
+{
+    int r = try_port(port, service, ring_bytes, true);
 
     if (r < 0)
         fail_msg("opening a port: %d", r);
@@ -243,6 +260,8 @@ void raw_port_close(struct raw_port *port)
     close(port->client_memory);
     close(port->executor_memory);
     close(port->doorbell);
+    if (port->pipe >= 0)
+        close(port->pipe);
     raw_close(&port->raw);
 }
 

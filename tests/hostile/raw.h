@@ -52,7 +52,7 @@ struct raw_port {
     struct raw raw;
     uint32_t id;
     uint64_t ref;
-    int client_memory, executor_memory, doorbell;
+    int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */
     struct port_client *mine;
     struct port_executor *theirs;
     uint8_t *submission; /* mapped twice */
@@ -63,6 +63,8 @@ struct raw_port {
 };
 
 void raw_port_open(struct raw_port *port, const struct service *service, uint64_t ring_bytes);
+void raw_port_open_with_pipe(struct raw_port *port, const struct service *service,
+                             uint64_t ring_bytes);
 /* 0, or a negative errno: the service refuses it, or has ended the connection. */
 int raw_port_try(struct raw_port *port, const struct service *service, uint64_t ring_bytes);
 void raw_port_close(struct raw_port *port); /* with its connection */

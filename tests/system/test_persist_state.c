@@ -385,28 +385,35 @@ static void test_descriptors_that_are_nobodys_are_dropped(void **state)
     manager_end(manager);
 }
 
-/* A descriptor that the service manager did not keep, for want of room: that port is lost, and said
- * to be; others live.
+/* A descriptor that the service manager did not keep, for want of room, and a pipe(2) of a build
+ * that still wrote into one: those ports are lost, and said to be; others live.
  */
 static void test_port_with_a_missing_descriptor_is_closed(void **state)
 {
     struct manager *manager = start(with_probe);
     struct odeon_client *client = service_connect(manager_service(manager), "state");
-    struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
+    struct odeon_port *port = port_open_or_fail(client, 0, 0, false),
+                      *polled = port_open_or_fail(client, 0, 0, true);
     struct numbers numbers;
-    char name[64];
+    int ends[2];
 
     (void)state;
     numbers_start(&numbers, manager_service(manager), 64);
     numbers_wait(&numbers, 100);
-    snprintf(name, sizeof(name), "port-0-1-executor");
+    assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
     manager_hold(manager, true);
     manager_kill(manager);
-    manager_store_drop(manager, name);
+    manager_store_drop(manager, "port-0-1-executor");
+    manager_store_drop(manager, "port-1-1-in");
+    manager_store_put(manager, "port-1-1-in", ends[1]);
     manager_hold(manager, false);
     manager_wait_ready(manager);
     assert_true(wait_until(odeon_port_check(port) == -EPIPE));
+    assert_true(wait_until(odeon_port_check(polled) == -EPIPE));
     assert_true(service_log_has(manager_service(manager), "port 0 of client 1 is lost"));
+    assert_true(service_log_has(manager_service(manager), "port 1 of client 1 is lost"));
+    close(ends[0]);
+    close(ends[1]);
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
     odeon_client_disconnect(client);

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,7 +76,7 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
     fake->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     fake->plan.doorbell = dup(fake->doorbell);
     if (pipe)
-        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     fake->plan.pipe = ends[0];
     fake->pipe_write = ends[1];
     fake->epoll = epoll_create1(EPOLL_CLOEXEC);

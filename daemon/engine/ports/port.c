@@ -3,8 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <unistd.h>
 
+#include "daemon/common/port_pipe.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/client_load.h"
 #include "daemon/engine/base/futex.h"
@@ -502,8 +502,6 @@ void port_publish_cursors(struct engine *e, uint32_t id)
     store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
     /* A client that slept through the change of executor looks again. */
     port_wake_both(port->executor_words);
-    if (port->pipe_fd >= 0) {
-        ssize_t r = write(port->pipe_fd, "", 1);
-        (void)r;
-    }
+    if (port->pipe_fd >= 0)
+        port_pipe_wake(port->pipe_fd);
 }

@@ -2,8 +2,8 @@
 #include "daemon/engine/send/deliver.h"
 
 #include <assert.h>
-#include <unistd.h>
 
+#include "daemon/common/port_pipe.h"
 #include "daemon/engine/base/client_load.h"
 #include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
@@ -31,12 +31,10 @@ bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint
 void deliver_wake(const struct port *port, uint32_t wait, _Atomic uint32_t *futex)
 {
     atomic_fetch_add_explicit(futex, 1, memory_order_release);
-    if ((wait & PORT_WAIT_KIND) == PORT_WAIT_PIPE && port->pipe_fd >= 0) {
-        ssize_t r = write(port->pipe_fd, "", 1); /* full: it is readable already */
-        (void)r;
-    } else {
+    if ((wait & PORT_WAIT_KIND) == PORT_WAIT_PIPE && port->pipe_fd >= 0)
+        port_pipe_wake(port->pipe_fd);
+    else
         futex_wake_shared(futex);
-    }
 }
 
 /* port_layout.P4: after publishing.  One system call per wait of the client, whatever it writes
