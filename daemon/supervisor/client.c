@@ -83,8 +83,9 @@ static void client_update_reading(struct client *client)
     if (client->dropped)
         return;
     channel_watch_end(client->channel, client->held_until_ns > 0);
-    channel_set_reading(client->channel,
-                        !client->throttled && client->n_requests < CLIENT_REQUESTS_MAX);
+    channel_set_reading(client->channel, !client->throttled &&
+                                             client->n_requests < CLIENT_REQUESTS_MAX &&
+                                             client->request_bytes < CLIENT_REQUEST_BYTES);
 }
 
 bool client_is_bound(const struct client *client)
@@ -756,12 +757,14 @@ void client_begin_request(struct client *client)
 {
     check("client.K2", client->n_requests < CLIENT_REQUESTS_MAX);
     client->n_requests++;
+    client->request_bytes += client->read_bytes;
     client_update_reading(client);
 }
 
 void client_end_request(struct client *client)
 {
     check("client.K2", client->n_requests > 0);
+    client->request_bytes -= client->request_bytes / client->n_requests;
     client->n_requests--;
     client_update_reading(client);
 }

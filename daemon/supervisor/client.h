@@ -7,7 +7,8 @@
  *
  * client.K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody
  *     waits for it.
- * client.K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are
+ * client.K2  A client with CLIENT_REQUESTS_MAX unanswered requests, or for whose unanswered
+ *     requests CLIENT_REQUEST_BYTES or more were allocated, is not read from until some are
  *     answered.
  * client.K3  Ids are not used twice in the life of the service's state.
  * client.K4  A client that another odeond has left has no connection until it comes back; nothing
@@ -52,7 +53,12 @@
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 
-enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20, CLIENT_TOKEN_BYTES = 16 };
+enum {
+    CLIENT_REQUESTS_MAX = 64,
+    CLIENT_REQUEST_BYTES = 1 << 16,
+    CLIENT_QUEUE_BYTES = 1 << 20,
+    CLIENT_TOKEN_BYTES = 16
+};
 
 /* Ends that a client can bring about as often as it likes, for they are no offences. */
 enum client_parting {
@@ -92,8 +98,10 @@ struct client {
     struct unread *unread; /* for what it may leave; NULL: it has no connection */
     uint32_t n_ports;      /* also those that the executor still drains */
     uint32_t n_broken_ports;
-    uint32_t n_requests;    /* unanswered ones */
-    struct holding held;    /* of its user's account, by itself and by its ports */
+    uint32_t n_requests;  /* unanswered ones */
+    size_t request_bytes; /* ... and what was allocated for them, roughly: each goes as the mean */
+    size_t read_bytes;    /* the same of the one that was read last */
+    struct holding held;  /* of its user's account, by itself and by its ports */
     uint64_t held_until_ns; /* client.K7; 0: it is not held back */
     uint32_t n_audited;     /* lines of the log about what it has done by hand (audit.AU2) */
     bool throttled;         /* client.K6, client.K7 */

@@ -19,6 +19,7 @@
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/turns.h"
+#include "daemon/supervisor/unpack.h"
 
 /* False: it was refused, and is gone. */
 static bool commands_resume(struct seat *seat, struct client *client, const Odeon__Request *request)
@@ -195,31 +196,6 @@ static bool commands_check(struct client *client, const Odeon__Request *request,
     return true;
 }
 
-/* What is unpacked is freed as any other: this only tells a record that is no request from one that
- * there was no memory for. */
-static void *commands_alloc(void *userdata, size_t size)
-{
-    bool *lacking = userdata;
-    void *memory = malloc(size);
-
-    *lacking = *lacking || !memory;
-    return memory;
-}
-
-static void commands_free(void *userdata, void *memory)
-{
-    (void)userdata;
-    free(memory);
-}
-
-static Odeon__Request *commands_unpack(const struct frame *frame, bool *lacking)
-{
-    ProtobufCAllocator memory = { commands_alloc, commands_free, lacking };
-
-    *lacking = false;
-    return odeon__request__unpack(&memory, frame->size, frame->data);
-}
-
 /* The request has been taken from the socket, and nobody has answered it. Where a service manager
  * keeps the state, the next odeond does: its clients come back and ask again. */
 static void commands_lack_memory(struct seat *seat, struct client *client)
@@ -230,21 +206,36 @@ static void commands_lack_memory(struct seat *seat, struct client *client)
         client_drop(client, "there is no memory to read its request");
 }
 
+static void commands_refuse_cost(struct client *client, const struct frame *frame)
+{
+    client_refuse(client, 0, -E2BIG,
+                  "a request of %zu bytes that takes too much memory to read; the connection is "
+                  "closed",
+                  frame->size);
+    client_throw_out(client, "sent a request that takes too much memory to read");
+}
+
 void commands_handle(struct seat *seat, struct client *client, struct frame *frame)
 {
     Odeon__Request *request;
-    bool lacking;
+    enum unpack_end end;
+    size_t bytes;
 
     turns_begin_piece("a record that is no request");
-    request = commands_unpack(frame, &lacking);
-    if (lacking) {
+    request = unpack_request(frame, &end, &bytes);
+    if (end == UNPACK_NO_MEMORY) {
         (void)malloc_trim(0); /* what others could have */
-        request = commands_unpack(frame, &lacking);
+        request = unpack_request(frame, &end, &bytes);
     }
-    if (lacking) {
+    if (end == UNPACK_NO_MEMORY) {
         commands_lack_memory(seat, client);
         return;
     }
+    if (end == UNPACK_TOO_COSTLY) {
+        commands_refuse_cost(client, frame);
+        return;
+    }
+    client->read_bytes = bytes;
     if (request)
         turns_begin_piece(commands_request_name(request->body_case));
     if (commands_check(client, request, frame))

@@ -3,6 +3,7 @@
  * on. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -466,6 +467,64 @@ static void test_descriptors_that_take_long_to_close(void **state)
     raw_close(&raw);
 }
 
+/* A hello that is sixteen thousand merged into one: quadratic work, if it were done. */
+static void test_a_request_that_takes_much_to_read(void **state)
+{
+    static uint8_t bytes[ODEON_CONTROL_FRAME_MAX] = { 0x08, 0x02, 0x12, 0x80, 0xf4, 0x03 };
+    struct raw raw = raw_connect(&service);
+
+    (void)state;
+    raw_hello(&raw);
+    for (size_t at = 6; at < 6 + 64000; at += 4)
+        memcpy(bytes + at, (const uint8_t[]){ 0x22, 0x02, 0x22, 0x00 }, 4);
+    raw_send_bytes(&raw, bytes, 6 + 64000);
+    raw_expect_error(&raw, 0, -E2BIG, "too much memory");
+    raw_expect_end(&raw);
+    raw_close(&raw);
+}
+
+/* As many as are read, while none is answered. */
+static unsigned count_taken(struct raw *raw, Odeon__Request *request)
+{
+    unsigned n = 0;
+    int r;
+
+    do {
+        request->id = ++raw->last_id;
+        r = frame_send(raw->fd, &request->base, NULL, 0);
+        n += r == 0;
+    } while (r == 0 ||
+             wait_until_within(1, poll(&(struct pollfd){ raw->fd, POLLOUT, 0 }, 1, 0) == 1));
+    return n;
+}
+
+/* client.K2: by their number, or by what is kept for them. */
+static void test_unanswered_requests_are_bounded(void **state)
+{
+    static char name[60000];
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    Odeon__Lookup lookup = ODEON__LOOKUP__INIT;
+    pid_t executor = (pid_t)service_state(&service).executor_pid;
+    unsigned n;
+
+    (void)state;
+    memset(name, 'x', sizeof(name) - 1);
+    lookup.name = name;
+    request.body_case = ODEON__REQUEST__BODY_LOOKUP;
+    request.lookup = &lookup;
+    assert_int_equal(kill(executor, SIGSTOP), 0);
+    for (int i = 0; i < 2; i++) {
+        struct raw raw = raw_connect(&service);
+
+        raw_hello(&raw);
+        assert_int_equal(fcntl(raw.fd, F_SETFL, O_NONBLOCK), 0);
+        n = count_taken(&raw, &request);
+        assert_in_range(n, 2, 16); /* two are kept, and the socket holds some */
+        raw_close(&raw);
+    }
+    assert_int_equal(kill(executor, SIGCONT), 0);
+}
+
 /* Asks and never reads: its answers are bounded, it is disconnected, and nobody waits for it. */
 static void test_one_that_never_reads(void **state)
 {
@@ -640,6 +699,8 @@ int main(void)
         cmocka_unit_test_teardown(test_bad_port_requests, check_bystander),
         cmocka_unit_test_teardown(test_descriptors_that_nobody_asked_for, check_bystander),
         cmocka_unit_test_teardown(test_descriptors_that_take_long_to_close, check_bystander),
+        cmocka_unit_test_teardown(test_a_request_that_takes_much_to_read, check_bystander),
+        cmocka_unit_test_teardown(test_unanswered_requests_are_bounded, check_bystander),
         cmocka_unit_test_teardown(test_one_that_never_reads, check_bystander),
         cmocka_unit_test_teardown(test_many_requests_at_once, check_bystander),
         cmocka_unit_test_teardown(test_senseless_requests, check_bystander),
