@@ -361,6 +361,30 @@ static void test_another_first_set(void **state)
     assert_string_equal(phase_of(open), "open");
 }
 
+/* Who begins anew is in the first set, whatever it has been called before. */
+static void test_another_first_set_of_those_who_begin_anew(void **state)
+{
+    struct engine_recovery report;
+
+    (void)state;
+    actor_ref who = spawn(plain_type);
+    become(who, SECOND);
+    first_name = "shut";
+    n_others = 1;
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    register_messages();
+    assert_int_equal(try_register("plain", RESTART_INIT, &plain_type), 0);
+    assert_string_equal(phase_of(who), "shut");
+    shared->n = 0;
+    become(who, SECOND);
+    become(who, SECOND);
+    assert_int_equal(shared->n, 2);
+    assert_int_equal(shared->order[0], FIRST);
+    assert_int_equal(shared->order[1], SECOND);
+    assert_string_equal(phase_of(who), "open");
+}
+
 /* A type that has had one set without a name may get more, if the first one is still so called. */
 static void test_more_sets_than_before(void **state)
 {
@@ -428,6 +452,7 @@ int main(void)
         PHASE_TEST(test_the_next_actor_of_the_slot),
         PHASE_TEST(test_a_plugin_without_the_set),
         PHASE_TEST(test_another_first_set),
+        PHASE_TEST(test_another_first_set_of_those_who_begin_anew),
         PHASE_TEST(test_more_sets_than_before),
         PHASE_TEST(test_a_type_that_goes_and_comes),
     };

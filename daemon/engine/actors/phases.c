@@ -195,7 +195,7 @@ static int phases_intern(struct engine *e, uint32_t id, const char *name, uint32
 }
 
 /* phases.PH4: what the first set was called stands in the slots of those who are in it, before
- * another one is the first. */
+ * another one is the first. Who begins anew is in the new one, and its slot says nothing. */
 static int phases_set_first(struct engine *e, uint32_t id, const char *name)
 {
     struct segment *s = &e->segment;
@@ -209,7 +209,9 @@ static int phases_set_first(struct engine *e, uint32_t id, const char *name)
         r = phases_intern(e, id, name, &first);
     if (r < 0)
         return r;
-    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&s->header->slots_high); slot++)
+    bool keeps = durable->restart == RESTART_KEEP;
+    for (uint32_t slot = ODEON_PORTS_MAX; keeps && slot < load_relaxed(&s->header->slots_high);
+         slot++)
         if (phases_is_of(s, slot, id, &set) && set == 0)
             store_relaxed(
                 &s->actors[slot].phase,
