@@ -385,6 +385,52 @@ static void test_another_first_set_of_those_who_begin_anew(void **state)
     assert_string_equal(phase_of(who), "open");
 }
 
+/* A kill behind any store of that leaves a type that the plugin before can run, too. */
+static void test_another_first_set_that_was_cut(void **state)
+{
+    struct engine_recovery report;
+    uint32_t type;
+
+    (void)state;
+    first_name = NULL;
+    n_others = 0;
+    assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
+    actor_ref told = spawn(type), untold = spawn(type);
+    first_name = "closed";
+    second_name = "initial";
+    n_others = 1;
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    register_messages();
+    assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
+    /* as if it had been killed behind the first slot */
+    f.engine->segment.actor_types[type].first_phase = 0;
+    store_relaxed(&f.engine->segment.actors[actor_ref_slot(untold)].phase, 0);
+    first_name = NULL;
+    n_others = 0;
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    register_messages();
+    assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
+    shared->n = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(phase_of(i ? untold : told), "");
+        become(i ? untold : told, FIRST); /* which it has not */
+    }
+    assert_int_equal(shared->n, 2);
+    assert_int_equal(shared->order[0], FIRST);
+    assert_int_equal(shared->order[1], FIRST);
+    /* and the other one again */
+    first_name = "closed";
+    n_others = 1;
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    register_messages();
+    assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(phase_of(i ? untold : told), "initial");
+}
+
 /* A type that has had one set without a name may get more, if the first one is still so called. */
 static void test_more_sets_than_before(void **state)
 {
@@ -453,6 +499,7 @@ int main(void)
         PHASE_TEST(test_a_plugin_without_the_set),
         PHASE_TEST(test_another_first_set),
         PHASE_TEST(test_another_first_set_of_those_who_begin_anew),
+        PHASE_TEST(test_another_first_set_that_was_cut),
         PHASE_TEST(test_more_sets_than_before),
         PHASE_TEST(test_a_type_that_goes_and_comes),
     };

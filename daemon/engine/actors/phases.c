@@ -179,18 +179,28 @@ int phases_check(struct engine *e, const struct engine_actor_type_info *info, ui
     return 0;
 }
 
+/* 0: the name has none so far. */
+static uint32_t phases_known(const struct segment *s, uint32_t id, const char *name)
+{
+    for (uint32_t set = 1; set < load_relaxed(&s->header->n_phases); set++)
+        if (s->phases[set].type == id && strcmp(s->phases[set].name, name) == 0)
+            return set;
+    return 0;
+}
+
 static int phases_intern(struct engine *e, uint32_t id, const char *name, uint32_t *ret_set)
 {
     struct segment *s = &e->segment;
     uint32_t n = load_relaxed(&s->header->n_phases);
-    for (*ret_set = 1; *ret_set < n; ++*ret_set)
-        if (s->phases[*ret_set].type == id && strcmp(s->phases[*ret_set].name, name) == 0)
-            return 0;
+    *ret_set = phases_known(s, id, name);
+    if (*ret_set != 0)
+        return 0;
     if (n >= ODEON_PHASES_MAX)
         return -ENOSPC;
     s->phases[n].type = id;
     strcpy(s->phases[n].name, name);
     store_release(&s->header->n_phases, n + 1);
+    *ret_set = n;
     return 0;
 }
 
@@ -202,8 +212,13 @@ static int phases_set_first(struct engine *e, uint32_t id, const char *name)
     struct segment_actor_type *durable = &s->actor_types[id];
     uint32_t was, set, first;
     int r;
-    if (strcmp(phases_name_of(s, id, 0), name) == 0)
+    if (strcmp(phases_name_of(s, id, 0), name) == 0) {
+        /* another one had begun to be the first when the executor was killed: some slots have what
+         * had no number before, which is this one */
+        if (durable->first_phase == 0)
+            durable->first_phase = phases_known(s, id, name);
         return 0;
+    }
     r = phases_intern(e, id, phases_name_of(s, id, 0), &was);
     if (r == 0)
         r = phases_intern(e, id, name, &first);
