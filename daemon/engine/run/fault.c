@@ -35,8 +35,9 @@ static uint64_t fault_instruction_of(const void *context)
 #endif
 }
 
-/* Async-signal-safe: stores to the segment.  `info` and `context`: of a signal, else NULL. */
-static void fault_record(struct worker *w, enum segment_fault_kind kind, int signal,
+/* Async-signal-safe: stores to the segment.  `count`: of the turn that it is about; `info` and
+ * `context`: of a signal, else NULL. */
+static void fault_record(struct worker *w, uint64_t count, enum segment_fault_kind kind, int signal,
                          const siginfo_t *info, const void *context)
 {
     if (!w || w->batch.queue == NO_QUEUE || !load_relaxed(&w->durable->turn))
@@ -60,7 +61,7 @@ static void fault_record(struct worker *w, enum segment_fault_kind kind, int sig
                       !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
     fault->build_id[0] = fault->trace[0] = '\0';
     crash_order();
-    fault->tag = commit_count(w);
+    fault->tag = count; /* whatever has been committed meanwhile: fault.F2 */
     crash_order();
     stat_add(w, STAT_faults, 1);
     /* another's stack cannot be walked from here */
@@ -105,8 +106,8 @@ ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *conte
         return; /* it has returned */
     reporting = 1;
     if (!sent || ours) /* fault.F1 */
-        fault_record(w, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal, sent ? NULL : info,
-                     context);
+        fault_record(w, w ? commit_count(w) : 0, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal,
+                     sent ? NULL : info, context);
     else
         store_relaxed(death_verdict, VERDICT_EXPLAINED); /* suspect.S1 */
     if (condemned)
@@ -117,7 +118,8 @@ ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *conte
 void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind kind)
 {
     if (segment_count(w->durable) == count)
-        fault_record(w, kind, 0, NULL, NULL);
+        fault_record(w, count, kind, 0, NULL, NULL);
+    store_relaxed(death_verdict, VERDICT_EXPLAINED); /* suspect.S1, though the record be void */
     reporting = 1;
     fault_die_without_core();
 }
@@ -128,7 +130,7 @@ void engine_handler_exits(void)
 {
     if (!this_worker || getpid() != executor_pid)
         return;
-    fault_record(this_worker, FAULT_EXIT, 0, NULL, NULL);
+    fault_record(this_worker, commit_count(this_worker), FAULT_EXIT, 0, NULL, NULL);
     syscall(SYS_exit_group, EXIT_FAILURE);
 }
 
@@ -137,7 +139,7 @@ static void fault_on_thread_end(void *worker)
 {
     if (getpid() != executor_pid)
         return;
-    fault_record(worker, FAULT_THREAD_ENDED, 0, NULL, NULL);
+    fault_record(worker, commit_count(worker), FAULT_THREAD_ENDED, 0, NULL, NULL);
     fault_die_without_core();
 }
 

@@ -6,7 +6,8 @@
  *     SIGKILL or any other, blames nobody.
  * fault.F2  The record is valid only with the commit count at which it was written
  *     (segment_layout.L4); the tag is stored behind what the blame needs and before the backtrace,
- *     which may fault itself.
+ *     which may fault itself. One that another thread writes has the count that this thread has
+ *     seen stand still: a commit meanwhile makes it void, and the death is explained all the same.
  * fault.F3  A process that a handler forked is not the executor: its faults are its own.
  *
  * Threads: the one that failed; fault_end_worker() the control thread.
@@ -21,5 +22,5 @@ void fault_install(_Atomic uint32_t *verdict);
 struct worker *fault_this_worker(void);
 void fault_thread_enter(struct worker *w);
 void fault_thread_leave(struct worker *w);
-/* Ends the process, and blames the message that the worker runs if its count is still `count`. */
+/* Ends the process, and blames the message that the worker runs if its count stays `count`. */
 _Noreturn void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind kind);
