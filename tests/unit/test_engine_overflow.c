@@ -29,12 +29,14 @@ static struct {
     actor_ref to;
     uint32_t taken, refused, other;
 } flood;
-static uint16_t number_type, flood_type;
+static uint32_t bred_type, n_inits;
+static uint16_t number_type, flood_type, breed_type;
 
 static int probe_init(void *self, const void *args, size_t size, struct engine_context *ctx)
 {
     (void)ctx;
     memcpy(self, args, size);
+    n_inits++;
     return 0;
 }
 
@@ -61,17 +63,34 @@ static int on_flood(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
+/* A child in either queue, and a message for each at once. */
+static int on_breed(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message;
+    const uint32_t who = 1;
+    const struct engine_spawn spawn = { .placement = PLACE_EACH,
+                                        .args = &who,
+                                        .args_size = sizeof(who) };
+    for (uint64_t i = 1; i <= 2; i++) {
+        actor_ref child;
+        assert_int_equal(engine_ctx_spawn(ctx, bred_type, &spawn, &child), 0);
+        assert_int_equal(engine_ctx_send(ctx, child, number_type, 0, &i, sizeof(i)), 0);
+    }
+    return ALLOCATION_NODELETE;
+}
+
 static uint32_t type_register(struct engine_fixture *f, enum engine_overflow policy)
 {
     struct engine_behaviour on[] = { { number_type, 8, false, on_number },
-                                     { flood_type, 0, false, on_flood } };
+                                     { flood_type, 0, false, on_flood },
+                                     { breed_type, 0, false, on_breed } };
     struct engine_actor_type_info info = {
         .name = engine_overflow_name(policy),
         .plugin = "test",
         .version = 1,
         .state_size = 8,
         .overflow = policy,
-        .n_behaviours = 2,
+        .n_behaviours = 3,
         .behaviours = on,
         .init = probe_init,
     };
@@ -84,6 +103,7 @@ static void types_register(struct engine_fixture *f, uint32_t types[OVERFLOW_POL
 {
     number_type = engine_fixture_message(f, "number", 8, false);
     flood_type = engine_fixture_message(f, "flood", 0, false);
+    breed_type = engine_fixture_message(f, "breed", 0, false);
     for (unsigned policy = 0; policy < OVERFLOW_POLICY_N; policy++)
         types[policy] = type_register(f, (enum engine_overflow)policy);
 }
@@ -208,6 +228,28 @@ static void test_drop_oldest(void **state)
     run_empty(&t.f, QUEUE);
     assert_int_equal(seen[0].n, 2 * FIT);
     assert_int_equal(stat_of(&t, STAT_dropped_oldest), sent - FIT);
+    two_end(&t);
+}
+
+/* What has no record of its own but its first message is initialised without that, too. */
+static void test_the_first_message_is_dropped(void **state)
+{
+    (void)state;
+    struct two t;
+    two_begin(&t, OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_REJECT);
+    bred_type = t.types[OVERFLOW_POLICY_DROP_OLDEST];
+    n_inits = 0;
+    assert_int_equal(engine_actor_send(t.f.engine, t.elsewhere, breed_type, NULL, 0), 0);
+    run_empty(&t.f, 1);
+    assert_int_equal(n_inits, 1);
+    assert_int_equal(seen[1].n, 1);
+    uint32_t sent = FIT + FIT / 2;
+    assert_int_equal(post(&t, 0, 1, sent), sent);
+    run_empty(&t.f, QUEUE);
+    assert_int_equal(n_inits, 2);
+    assert_int_equal(seen[1].n, 1);
+    assert_true(stat_of(&t, STAT_dropped_oldest) > sent - FIT);
+    assert_int_equal(seen[0].last, sent);
     two_end(&t);
 }
 
@@ -617,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_reject),
         cmocka_unit_test(test_drop_newest),
         cmocka_unit_test(test_drop_oldest),
+        cmocka_unit_test(test_the_first_message_is_dropped),
         cmocka_unit_test(test_drop_oldest_is_bounded),
         cmocka_unit_test(test_two_policies_in_one_queue),
         cmocka_unit_test(test_poison_is_not_dropped),

@@ -59,6 +59,12 @@ static enum engine_overflow overflow_policy_of(const struct engine *e, actor_ref
         &e->segment.actor_types[segment_type_of_key(&e->segment, actor_key_type(key))].overflow);
 }
 
+bool overflow_drops_oldest(const struct engine *e, actor_ref to, uint32_t destination)
+{
+    return load_relaxed(&e->overflow.drops_oldest) &&
+           overflow_policy_of(e, to, destination) == OVERFLOW_POLICY_DROP_OLDEST;
+}
+
 bool overflow_waits(const struct engine *e, actor_ref to, uint32_t destination)
 {
     return overflow_policy_of(e, to, destination) == OVERFLOW_POLICY_STALL;
@@ -232,9 +238,8 @@ void overflow_turned_away(struct worker *w, uint32_t port)
 static bool overflow_may_drop(const struct engine *e, const struct envelope *envelope,
                               uint32_t queue)
 {
-    return (envelope->flags & ENVELOPE_DROPPED) ||
-           (envelope->type >= MESSAGE_TYPE_FIRST_USER &&
-            overflow_policy_of(e, envelope->to, queue) == OVERFLOW_POLICY_DROP_OLDEST);
+    return (envelope->flags & ENVELOPE_DROPPED) || (envelope->type >= MESSAGE_TYPE_FIRST_USER &&
+                                                    overflow_drops_oldest(e, envelope->to, queue));
 }
 
 void overflow_mark_oldest(struct worker *w, uint32_t queue)

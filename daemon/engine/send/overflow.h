@@ -48,6 +48,8 @@ enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t m
 /* The same for a handler's send: 1: append it; 0: dropped; -EAGAIN. */
 int overflow_send(struct worker *w, actor_ref to, uint16_t message_type, uint32_t destination);
 
+/* May a message for `to`, which waits in `destination`, be dropped by its runner (overflow.X3)? */
+bool overflow_drops_oldest(const struct engine *e, actor_ref to, uint32_t destination);
 /* Does the type of `to` say that who sends to it waits, when its queue is at its limit? */
 bool overflow_waits(const struct engine *e, actor_ref to, uint32_t destination);
 

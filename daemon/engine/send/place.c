@@ -3,6 +3,7 @@
 
 #include "daemon/engine/core/tag.h"
 #include "daemon/engine/observe/observe.h"
+#include "daemon/engine/send/overflow.h"
 
 static struct envelope place_init_record(const struct worker *w)
 {
@@ -12,10 +13,17 @@ static struct envelope place_init_record(const struct worker *w)
                               .flags = ENVELOPE_INIT };
 }
 
+/* place.U5 */
+static bool place_newborn_is_spared(const struct worker *w)
+{
+    return place_newborn_is_sent_to(w) &&
+           !overflow_drops_oldest(w->engine, w->place.newborn, w->place.newborn_queue);
+}
+
 /* In a traced message's turn. */
 static __attribute__((noinline)) void place_newborn_settle_traced(struct worker *w)
 {
-    bool spared = place_newborn_is_sent_to(w);
+    bool spared = place_newborn_is_spared(w);
     struct envelope init = place_init_record(w);
     init.prefix = (uint8_t)tag_prefix(w);
     init.length = (uint16_t)envelope_prefix_bytes(init.prefix);
@@ -33,7 +41,7 @@ void place_newborn_settle(struct worker *w)
         place_newborn_settle_traced(w);
         return;
     }
-    bool spared = place_newborn_is_sent_to(w);
+    bool spared = place_newborn_is_spared(w);
     struct envelope init = place_init_record(w);
     place_newborn_settled(w);
     if (!spared)
