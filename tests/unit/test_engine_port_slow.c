@@ -140,6 +140,54 @@ static void test_disconnect_of_the_slow(void **state)
     fixture_end(&f);
 }
 
+/* A client that goes while no executor runs leaves nothing: neither memory that counts, nor a slot.
+ * Nor does one whose port was being made when the executor died (`entry`: it had one). */
+static void nobody_comes_back(bool entry)
+{
+    struct engine_fixture f;
+    struct engine_recovery report;
+    struct client c;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t n = (RING + 65536) / 32;
+    for (uint64_t i = 1; i <= n; i++)
+        client_post(&c, echo, number_type, &i, 8);
+    assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
+    assert_true(engine_fixture_until(load_relaxed(&c.executor->backlog)));
+    engine_stop(f.engine);
+    if (!entry)
+        store_relaxed(&f.engine->segment.ports[PORT].generation, 0);
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    types_register(&f);
+    const struct segment *s = &f.engine->segment;
+    const struct segment_queue *backlog = &s->queues[segment_port_destination(s, PORT)];
+    assert_false(queue_has_batch(load_relaxed(&backlog->sel)));
+    for (unsigned buffer = 0; buffer < 2; buffer++)
+        assert_int_equal(load_relaxed(&backlog->len[buffer]), 0);
+    assert_int_equal(slot_word_state(load_relaxed(&s->actors[PORT].word)), ACTOR_SLOT_FREE);
+    assert_int_equal(load_relaxed(&s->ports[PORT].generation), 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    const struct window_history *windows =
+        &f.engine->windows[2 * segment_port_destination(s, PORT)];
+    assert_int_equal(load_relaxed(&windows[0].charged) + load_relaxed(&windows[1].charged), 0);
+    client_free(&c);
+    client_open(&f, &c, PORT, 2);
+    client_post(&c, echo, number_type, &(uint64_t){ n + 1 }, 8);
+    client_expect_number(&c, n + 1);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_nobody_comes_back(void **state)
+{
+    (void)state;
+    nobody_comes_back(true);
+    nobody_comes_back(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +198,7 @@ int main(void)
         port_test(test_drop_oldest, under_defaults),
         port_test(test_drop_oldest, under_visit),
         port_test(test_disconnect_of_the_slow, under_defaults),
+        port_test(test_nobody_comes_back, under_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,17 +226,13 @@ int port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return 0;
 }
 
-/* What nobody will read holds no memory. In the order of a release, so that a kill leaves a backlog
- * that is whole, or shorter. */
+/* What nobody will read holds no memory. */
 static void port_table_empty_backlog(struct engine *e, uint32_t id)
 {
     uint32_t destination = segment_port_destination(&e->segment, id);
     struct segment_queue *backlog = &e->segment.queues[destination];
     queue_lock(backlog, e->control->id);
-    if (queue_has_batch(load_relaxed(&backlog->sel)))
-        queue_release_batch(backlog);
-    settle_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))], 0);
-    crash_order();
+    queue_drop(backlog);
     queue_unlock(backlog);
     overflow_freed(e->control, reclaim_idle(e->control, destination));
 }

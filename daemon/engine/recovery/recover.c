@@ -280,21 +280,19 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
 }
 
 /* Ports whose client has gone while no executor ran, and that the supervisor does not know any
- * more. */
+ * more. A slot without an entry is that of a port which was being made (port_table.c). */
 static void recover_forget_ports(struct engine *e)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
-        struct segment_port *durable = &e->segment.ports[id];
-        if (load_relaxed(&durable->generation) == 0 ||
-            load_relaxed(&e->ports.table[id].state) == PORT_OPEN)
+        if (load_relaxed(&e->ports.table[id].state) == PORT_OPEN)
             continue;
-        struct segment_actor *slot = &e->segment.actors[actor_ref_slot(durable->ref)];
+        queue_drop(&e->segment.queues[segment_port_destination(&e->segment, id)]);
+        struct segment_actor *slot = &e->segment.actors[id];
         uint64_t word = load_relaxed(&slot->word);
-        if (slot_word_generation(word) == actor_ref_generation(durable->ref) &&
-            slot_word_state(word) == ACTOR_SLOT_PORT)
+        if (slot_word_state(word) == ACTOR_SLOT_PORT)
             store_relaxed(&slot->word, slot_word_ended(word, REASON_CLIENT_GONE));
         crash_order();
-        store_relaxed(&durable->generation, 0);
+        settle_relaxed(&e->segment.ports[id].generation, 0);
     }
 }
 

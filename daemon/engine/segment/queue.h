@@ -108,6 +108,16 @@ static inline void queue_release_batch(struct segment_queue *queue)
     store_release(&queue->sel, sel & ~(uint32_t)SEL_BATCH);
 }
 
+/* What nobody will read goes, in the order of a release: a kill leaves a queue that is whole, or
+ * shorter. With the lock, or before there is anybody. */
+static inline void queue_drop(struct segment_queue *queue)
+{
+    if (queue_has_batch(load_relaxed(&queue->sel)))
+        queue_release_batch(queue);
+    settle_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))], 0);
+    crash_order();
+}
+
 /* Runner only, behind the release: what has been consumed from `base` on does not look like a
  * record that is there (polled.PO4). */
 static inline void queue_blank(uint8_t *base)
