@@ -217,6 +217,11 @@ enum segment_fault_kind {
     FAULT_THREAD_ENDED, /* it ended its thread */
 };
 enum { FAULT_BUILD_ID = 44, FAULT_TRACE = 1024 };
+/* What a record is still owed: to be told of, and counted for quarantine. */
+enum {
+    FAULT_OWED = 1,
+    FAULT_COUNTED = 2, /* and n more: its type has crashed n times with this one */
+};
 
 struct segment_fault {
     uint64_t tag; /* valid while it equals count */
@@ -230,7 +235,9 @@ struct segment_fault {
      * it was, frame by frame, innermost first: MODULE+0xOFFSET, separated by blanks. Stored behind
      * the tag: getting it may itself fault. */
     char build_id[FAULT_BUILD_ID], trace[FAULT_TRACE];
-    uint32_t reserved;
+    /* Stored by the recovery that blames it, before its tag is void, and 0 when all of it is done.
+     * Earlier builds of this layout leave 0. */
+    uint32_t owed;
 };
 
 /* A message that is run when the executor dies without a word (engine/run/suspect.h). It was

@@ -266,6 +266,14 @@ struct engine_suspect {
 int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 /* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);
+/* Counts one of them for its type. True: its handlers have by now crashed as often as `limit` (0:
+ * never enough) within `window_ns`, and it is not run any more: what is sent to its actors becomes
+ * dead letters, until it is released. Counts once, though it be called again behind a restart; also
+ * true again. After recovery, before the start. */
+bool engine_fault_count(struct engine *engine, unsigned index, uint64_t now_ns, uint64_t window_ns,
+                        uint32_t limit);
+/* All that it was to do is done: no further recovery brings it. The start does that for all. */
+void engine_fault_done(struct engine *engine, unsigned index);
 /* The same of suspects. */
 int engine_suspect_get(const struct engine *engine, unsigned index,
                        struct engine_suspect *ret_suspect);
@@ -344,11 +352,6 @@ struct engine_actor_type_view {
     bool is_group; /* the service's own, of groups */
     uint64_t live;
 };
-/* A handler of the type has been blamed for a crash. True: by now as often as `limit` (0: never
- * enough) within `window_ns`, and the type is not run any more: what is sent to its actors becomes
- * dead letters, until it is released. After recovery, before the start. */
-bool engine_actor_type_crashed(struct engine *engine, uint32_t id, uint64_t now_ns,
-                               uint64_t window_ns, uint32_t limit);
 /* 0: it was in quarantine and is run again; 1: it was not. */
 int engine_actor_type_release(struct engine *engine, uint32_t id);
 /* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */

@@ -89,9 +89,17 @@ int engine_suspect_get(const struct engine *e, unsigned index, struct engine_sus
     return 0;
 }
 
+/* Who has not asked for them by now does not want to know. */
+static void engine_start_faults_done(struct engine *e)
+{
+    for (unsigned i = 0; i < e->faults.n; i++)
+        engine_fault_done(e, i);
+}
+
 int engine_start(struct engine *e)
 {
     hold_install();
+    engine_start_faults_done(e);
     if (sched_getaffinity(0, sizeof(e->own_threads.allowed), &e->own_threads.allowed) < 0)
         return -errno;
     reclaim_start(e);

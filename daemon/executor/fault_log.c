@@ -94,12 +94,13 @@ void fault_log_faults(struct engine *engine, const struct settings *settings)
 
     for (unsigned i = 0; engine_fault_get(engine, i, &fault) == 0; i++) {
         fault_log_one(&fault, config->attempts_max);
-        if (engine_actor_type_crashed(engine, fault.type, uv_hrtime(),
-                                      settings->quarantine_window_s * UINT64_C(1000000000),
-                                      (uint32_t)settings->quarantine_crashes)) {
+        if (engine_fault_count(engine, i, uv_hrtime(),
+                               settings->quarantine_window_s * UINT64_C(1000000000),
+                               (uint32_t)settings->quarantine_crashes)) {
             fault_log_quarantine_log(&fault, settings);
             engine_type_quarantined(engine, fault.type);
         }
+        engine_fault_done(engine, i);
     }
 }
 

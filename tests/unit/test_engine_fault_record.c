@@ -135,10 +135,79 @@ static void test_end_of_a_handler_that_returns(void **state)
     }
 }
 
+/* ---- what a record is owed ---- */
+
+enum { LIMIT = 2, WINDOW_NS = 1000 };
+
+static uint32_t crashes(void)
+{
+    return f.engine->segment.actor_types[probe_type].crashes;
+}
+
+static bool is_quarantined(void)
+{
+    struct engine_actor_type_view view;
+    assert_int_equal(engine_actor_type_get(f.engine, probe_type, &view), 0);
+    return view.quarantined;
+}
+
+/* The handler that runs crashes, and a recovery blames it. */
+static void crash(void)
+{
+    struct worker *w = f.engine->workers[0];
+    commit_flip(w, 1, RECORD_BYTES, RECORD_BYTES * N_MESSAGES, 0, 0, 0);
+    store_relaxed(&w->durable->turn, 1);
+    w->durable->fault = (struct segment_fault){
+        .tag = commit_count(w), .signal = SIGSEGV, .attempts = 1, .actor_type = probe_type
+    };
+    assert_int_equal(reopen().faults, 1);
+}
+
+/* fault.F4: the executor that has recovered is killed before it has counted, within that, and
+ * before it has told everybody. */
+static void test_fault_is_counted_once(void **state)
+{
+    struct engine_fault fault;
+    (void)state;
+    (void)batch_attach(1);
+    for (uint32_t n = 1; n <= LIMIT; n++) {
+        uint64_t now = n * WINDOW_NS / LIMIT;
+        crash();
+        for (int killed = 0; killed < 4; killed++) {
+            assert_int_equal(crashes(), killed ? n : n - 1);
+            assert_int_equal(engine_fault_get(f.engine, 0, &fault), 0);
+            assert_int_equal(fault.type, probe_type);
+            assert_int_equal(fault.signal, SIGSEGV);
+            assert_int_equal(engine_fault_count(f.engine, 0, now, WINDOW_NS, LIMIT), n == LIMIT);
+            assert_int_equal(is_quarantined(), n == LIMIT);
+            if (killed == 1) { /* between the two stores of a count */
+                f.engine->segment.actor_types[probe_type].crashes = n - 1;
+                (void)reopen();
+                (void)engine_fault_count(f.engine, 0, now, WINDOW_NS, LIMIT);
+            }
+            assert_int_equal(reopen().faults, 1);
+        }
+        engine_fault_done(f.engine, 0);
+        assert_int_equal(reopen().faults, 0);
+        assert_int_equal(engine_fault_get(f.engine, 0, &fault), -ENOENT);
+        assert_int_equal(crashes(), n);
+    }
+    /* a window later the count begins anew */
+    assert_int_equal(engine_actor_type_release(f.engine, probe_type), 0);
+    for (uint32_t n = 1; n <= 2; n++) {
+        crash();
+        assert_false(engine_fault_count(f.engine, 0, 10 * n * WINDOW_NS, WINDOW_NS, LIMIT));
+        assert_int_equal(crashes(), 1);
+        engine_fault_done(f.engine, 0);
+    }
+    engine_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_end_of_a_handler_that_returns),
+        cmocka_unit_test(test_fault_is_counted_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

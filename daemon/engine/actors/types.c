@@ -267,21 +267,42 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
     return 0;
 }
 
-bool engine_actor_type_crashed(struct engine *e, uint32_t id, uint64_t now_ns, uint64_t window_ns,
-                               uint32_t limit)
+/* How often it has crashed with this one; those before may be too long ago. */
+static uint32_t types_crashes_next(struct segment_actor_type *durable, uint64_t now_ns,
+                                   uint64_t window_ns)
 {
-    if (id == 0 || id >= load_relaxed(&e->segment.header->n_actor_types))
+    if (durable->crashes == 0 || now_ns - durable->crashes_since_ns > window_ns) {
+        durable->crashes = 0;
+        crash_order();
+        durable->crashes_since_ns = now_ns;
+    }
+    return durable->crashes + 1;
+}
+
+bool engine_fault_count(struct engine *e, unsigned index, uint64_t now_ns, uint64_t window_ns,
+                        uint32_t limit)
+{
+    struct segment_fault *fault = &e->segment.workers[e->faults.list[index].worker].fault;
+    uint32_t id = fault->actor_type;
+    if (id == 0 || id >= load_relaxed(&e->segment.header->n_actor_types) || fault->owed == 0)
         return false;
     struct segment_actor_type *durable = &e->segment.actor_types[id];
-    if (durable->crashes == 0 || now_ns - durable->crashes_since_ns > window_ns) {
-        durable->crashes_since_ns = now_ns;
-        durable->crashes = 0;
+    bool again = fault->owed >= FAULT_COUNTED;
+    if (!again) {
+        fault->owed = FAULT_COUNTED + types_crashes_next(durable, now_ns, window_ns);
+        crash_order(); /* fault.F4 */
     }
-    durable->crashes++;
-    if (limit == 0 || durable->crashes < limit || load_relaxed(&durable->quarantined))
+    durable->crashes = fault->owed - FAULT_COUNTED;
+    if (limit == 0 || durable->crashes < limit || (!again && load_relaxed(&durable->quarantined)))
         return false;
     store_relaxed(&durable->quarantined, 1);
     return true;
+}
+
+void engine_fault_done(struct engine *e, unsigned index)
+{
+    crash_order();
+    e->segment.workers[e->faults.list[index].worker].fault.owed = 0;
 }
 
 int engine_actor_type_release(struct engine *e, uint32_t id)

@@ -94,6 +94,7 @@ static void recover_undo_spawns(struct engine *e, struct engine_recovery *report
     crash_order();
 }
 
+/* fault.F4 */
 static void recover_remember_fault(struct engine *e, uint32_t id, const struct segment_fault *fault)
 {
     struct engine_fault *faults = realloc(e->faults.list, (e->faults.n + 1) * sizeof(*faults));
@@ -144,12 +145,21 @@ static bool recover_blame(struct engine *e, uint32_t id, struct segment_commit *
         if (envelope->type >= MESSAGE_TYPE_FIRST_USER) /* an init record keeps its mark */
             envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) |
                                         (durable->fault.in_init ? ENVELOPE_INIT : 0));
-        report->faults++;
-        recover_remember_fault(e, id, &durable->fault);
+        durable->fault.owed = FAULT_OWED; /* fault.F4 */
     }
     accuse_running(e, id, envelope);
     crash_order();
     return blamed && durable->fault.kind == FAULT_STALLED;
+}
+
+/* Those that have been blamed, in this recovery or in one before that nobody has heard of. */
+static void recover_gather_faults(struct engine *e, struct engine_recovery *report)
+{
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        if (e->segment.workers[id].fault.owed != 0) {
+            report->faults++;
+            recover_remember_fault(e, id, &e->segment.workers[id].fault);
+        }
 }
 
 static void recover_redo_end(struct engine *e, const struct segment_commit *slot)
@@ -321,6 +331,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);
     accuse_end(e);
+    recover_gather_faults(e, report);
     recover_forget_ports(e);
     STEP(watches_look, watches_recover(e));
     actors_rebuild(e);

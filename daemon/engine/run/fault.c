@@ -48,6 +48,7 @@ static void fault_record(struct worker *w, uint64_t count, enum segment_fault_ki
     /* between two messages there may be anything behind the cursor */
     uint32_t slot = actor_ref_slot(running->to);
     uint64_t key = slot < w->turn.actors_max ? load_relaxed(&w->turn.actors[slot].key) : 0;
+    fault->owed = 0;
     fault->kind = (uint32_t)kind;
     fault->signal = (uint32_t)signal;
     fault->attempts = running->attempts + 1u;

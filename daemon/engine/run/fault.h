@@ -9,6 +9,9 @@
  *     which may fault itself. One that another thread writes has the count that this thread has
  *     seen stand still: a commit meanwhile makes it void, and the death is explained all the same.
  * fault.F3  A process that a handler forked is not the executor: its faults are its own.
+ * fault.F4  Each record that a recovery has blamed is told of, and counted once for its type's
+ *     quarantine, however often recoveries and those who count are killed: the record itself says
+ *     what it is still owed, and the number is stored there before it is the type's.
  *
  * Threads: the one that failed; fault_end_worker() the control thread.
  */
