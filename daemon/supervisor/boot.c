@@ -154,6 +154,7 @@ static int boot_start_executor(struct seat *seat)
 
     if (r < 0)
         return r;
+    boot_note_step(seat, START_VERIFIED, 0); /* a former odeond may have left it */
     boot_note_step(seat, START_FORKED, uv_hrtime());
     log_info("executor started, process %d", (int)seat->executor.child.pid);
     seat_set_state(seat, SERVICE_RECOVERING);
@@ -310,15 +311,18 @@ static void boot_say_held(const struct seat *seat)
               seat->boot.rule_stops.n);
 }
 
-/* It has ended by itself.  True: another one may be started. */
-static bool boot_judge_end(struct seat *seat, int wait_status)
+/* It has ended by itself. `looked`: it had got as far as to look for suspects of the death before;
+ * until then it has run no handler, and the death before is the one that is judged at the next
+ * start (suspect.S2). True: another one may be started. */
+static bool boot_judge_end(struct seat *seat, int wait_status, bool looked)
 {
     struct rule_stops *stops = &seat->boot.rule_stops;
     char how[96], why[RULE_STOPS_TEXT_MAX];
     bool stopped = rule_stops_on_exit(stops, wait_status, uv_hrtime(),
                                       seat->service->config->rule_stops_max, why);
 
-    seat->boot.death_explained = stopped || seat->executor.killed;
+    if (looked)
+        seat->boot.death_explained = stopped || seat->executor.killed;
     child_describe_status(wait_status, how, sizeof(how));
     if (!stopped)
         log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
@@ -337,7 +341,8 @@ void boot_on_exited(struct seat *seat, int wait_status)
 {
     struct seat_boot *boot = &seat->boot;
     uint64_t ready_for_ns = boot->ready_ns ? uv_hrtime() - boot->ready_ns : 0;
-    bool again;
+    bool again, looked = atomic_load_explicit(&seat->stats.header->start_ns[START_VERIFIED],
+                                              memory_order_relaxed) != 0;
 
     line_take_back(&boot->settling); /* of an executor that has gone */
     boot->start_id = boot->ready_ns = 0;
@@ -355,7 +360,7 @@ void boot_on_exited(struct seat *seat, int wait_status)
     }
     if (seat->service->persist->refused)
         return;
-    again = boot_judge_end(seat, wait_status);
+    again = boot_judge_end(seat, wait_status, looked);
     boot->restarts++;
     atomic_store_explicit(&seat->stats.header->executor_restarts, boot->restarts,
                           memory_order_relaxed);

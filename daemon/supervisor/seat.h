@@ -55,8 +55,8 @@ struct seat_boot {
     uint64_t restarts;
     uint32_t boots;              /* of executors that became ready */
     struct line_waiter settling; /* the first one is, when what it was given is in the store */
-    /* Why the last one died is known: it was killed from here, or stopped itself; or it was a
-     * former odeond's. */
+    /* Why the last one that may have run a handler died is known: it was killed from here, or
+     * stopped itself; or it was a former odeond's. */
     bool death_explained;
     struct rule_stops rule_stops;
 };

@@ -5,7 +5,8 @@
  *
  * The environment says what it does (child.h passes it on): OTHER_PROTOCOL is its version;
  * OTHER_ANSWER is `ready`, which it then stays; `refuse`, upon which it ends; or `ports`: it takes
- * the ports that it is given, says so in the log, and never becomes ready. */
+ * the ports that it is given, says so in the log, and never becomes ready; and says there when it
+ * is told that the death before is explained. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,6 +35,8 @@ static int other_executor_answer(uint64_t command, const Odeon__Start *start)
     bool ready = other_executor_does("ready");
 
     if (other_executor_does("ports")) {
+        if (start->death_explained)
+            fprintf(stderr, "other executor %d looks for no suspects\n", (int)getpid());
         fprintf(stderr, "other executor %d waits for %u ports\n", (int)getpid(), start->ports);
         return 0;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* registry_layout.G7: a client that asks for a port before the first executor is ready gets it when
- * one is, however many die before that, and although one of them has had the port. */
+ * one is, however many die before that, and although one of them has had the port. And what is
+ * known of the death before them all. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -137,10 +138,37 @@ static void test_a_port_waits_for_the_first_ready_executor(void **state)
     manager_end(manager);
 }
 
+/* What is known of a death goes to whoever judges it: who dies before that takes nothing away. */
+static void test_a_death_is_explained_until_it_is_judged(void **state)
+{
+    static const char *const arguments[] = { SMALL_SERVICE, "--set",  "restart-delay-max-ms=20",
+                                             "--executor",  executor, NULL };
+    struct manager *manager;
+    struct service *service;
+    pid_t died = 0;
+
+    (void)state;
+    assert_int_equal(setenv("OTHER_ANSWER", "ports", 1), 0);
+    point(TEST_OTHER_EXECUTOR);
+    manager = manager_start(&(struct manager_options){ .arguments = arguments });
+    service = manager_service(manager);
+    for (unsigned n = 0; n < 3; n++) {
+        assert_true(wait_until(last_that(service, "waits for 0 ports") != died));
+        died = last_that(service, "waits for 0 ports");
+        assert_int_equal(last_that(service, "looks for no suspects"), died);
+        if (n == 2)
+            point(TEST_EXECUTOR);
+        assert_int_equal(kill(died, SIGKILL), 0);
+    }
+    manager_wait_ready(manager);
+    manager_end(manager);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_port_waits_for_the_first_ready_executor),
+        cmocka_unit_test(test_a_death_is_explained_until_it_is_judged),
     };
 
     return cmocka_run_group_tests_name("first_start", tests, make_folder, remove_folder);
