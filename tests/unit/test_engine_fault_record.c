@@ -203,11 +203,86 @@ static void test_fault_is_counted_once(void **state)
     engine_fixture_close(&f);
 }
 
+/* ---- an init that ends while its actor is aside ---- */
+
+static bool aside_crashes;
+
+static int init_aside(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct actor *actor = &f.engine->actors.table[actor_ref_slot(ctx->self)];
+    uint64_t key = load_relaxed(&actor->key);
+    (void)self, (void)args, (void)size;
+    if (!aside_crashes)
+        return 0;
+    store_relaxed(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key),
+                                         actor_key_type(key), ACTOR_ASIDE));
+    raise(SIGSEGV);
+    return 0;
+}
+
+static void register_aside(void)
+{
+    number_type = engine_fixture_message(&f, "number", 8, false);
+    const struct engine_behaviour on = { number_type, 8, false, on_number };
+    probe_type = engine_fixture_type(&f, "aside", 8, init_aside, NULL, &on, 1);
+}
+
+static __attribute__((noreturn)) void run_and_die(void)
+{
+    fault_install(&f.engine->control->durable->suspicion.verdict);
+    if (engine_start(f.engine) == 0)
+        (void)engine_fixture_wait(&f, TEST_DEADLINE_NS);
+    _exit(0);
+}
+
+/* It has not begun, as any other that was not set aside: with its message's last attempt it ends,
+ * and no other message begins it once more. */
+static void test_init_ends_while_its_actor_is_aside(void **state)
+{
+    struct engine_actor_view view;
+    uint64_t number = 1;
+    int status;
+    (void)state;
+    struct engine_config config = engine_fixture_config(1, 1);
+    config.actors_max = 2 * ODEON_PORTS_MAX;
+    config.limit_bytes = 1 << 20;
+    config.outbox_bytes = 1 << 20;
+    engine_fixture_open(&f, config);
+    register_aside();
+    n_ran = 0;
+    actor_ref probe = engine_fixture_spawn(&f, probe_type, NULL, 0);
+    store_relaxed(&f.engine->segment.queues[0].len[0],
+                  0); /* its first message is an ordinary one */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(engine_actor_send(f.engine, probe, number_type, &number, 8), 0);
+    aside_crashes = true;
+    for (uint32_t attempt = 1; attempt <= config.attempts_max; attempt++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            run_and_die();
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+        assert_int_equal(reopen().faults, 1);
+        assert_int_equal(parked_message()->attempts, attempt);
+        register_aside();
+    }
+    aside_crashes = false;
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    engine_stop(f.engine);
+    assert_int_equal(n_ran, 0);
+    assert_int_equal(engine_actor_get(f.engine, probe, &view), -ESRCH);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 2);
+    engine_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_end_of_a_handler_that_returns),
         cmocka_unit_test(test_fault_is_counted_once),
+        cmocka_unit_test(test_init_ends_while_its_actor_is_aside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,8 @@
  * actors.A5  A slot that has become free waits behind SLOT_RING others of its worker before it is
  *     used again, so that generations are spent evenly, and a stale reference meets nobody for
  *     long.
+ * actors.A6  A state that is not kept is the actor's once its init has succeeded: who has none has
+ *     not begun, also when it has been set aside within its init.
  */
 #pragma once
 

@@ -53,9 +53,11 @@ enum envelope_reason begin_actor(struct worker *w, struct actor *actor, actor_re
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
-    *actors_state_of(w, actor) = state;
-    if (begin_init(w, type, slot, state) != 0)
+    if (begin_init(w, type, slot, state) != 0) {
+        actors_state_drop(w, type, state, ALLOCATION_DELETE);
         return REASON_INIT_FAILED;
+    }
+    *actors_state_of(w, actor) = state; /* actors.A6 */
     uint64_t key = load_relaxed(&actor->key);
     /* it may have been set aside while it was initialised */
     if (likely(actor_key_kind(key) == ACTOR_NEW))
@@ -89,6 +91,7 @@ enum envelope_reason begin_kept(struct worker *w, struct actor *actor, actor_ref
 bool begin_is_new(const struct worker *w, uint64_t key, actor_ref ref)
 {
     return actor_key_kind(key) == ACTOR_NEW ||
+           (actor_key_kind(key) == ACTOR_ASIDE && !w->turn.states[actor_ref_slot(ref)]) ||
            (actor_key_kind(key) == ACTOR_KEPT &&
             !durable_is_initialised(w->engine, actor_ref_slot(ref), actor_ref_generation(ref)));
 }

@@ -58,6 +58,7 @@ static void fault_record(struct worker *w, uint64_t count, enum segment_fault_ki
     fault->message_type = running->type;
     fault->actor_type = segment_type_of_key(&w->engine->segment, actor_key_type(key));
     fault->in_init = actor_key_kind(key) == ACTOR_NEW ||
+                     (actor_key_kind(key) == ACTOR_ASIDE && !w->turn.states[slot]) ||
                      (actor_key_kind(key) == ACTOR_KEPT &&
                       !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
     fault->build_id[0] = fault->trace[0] = '\0';

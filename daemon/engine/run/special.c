@@ -229,11 +229,7 @@ static bool special_cannot_begin(struct worker *w, const struct envelope *envelo
     if (reason != REASON_INIT_FAILED)
         return (reason == REASON_ATTEMPTS || reason == REASON_SUSPECTED) &&
                envelope->flags & ENVELOPE_INIT && begin_is_new(w, receiver->key, envelope->to);
-    void **state = actors_state_of(w, receiver->actor);
-    if (*state) {
-        actors_state_drop(w, actors_type_of(w, receiver->actor), *state, ALLOCATION_DELETE);
-        *state = NULL;
-    }
+    *actors_state_of(w, receiver->actor) = NULL; /* a kept one's is there before its init */
     return true;
 }
 
