@@ -4,11 +4,12 @@
 # messages).
 #
 # Sets: CPU_A, CPU_B and CPU_LIST (choose_cpus), WORK (a folder that goes when the script ends),
-# LINE (the last run's line), FAILED (1: something could not be measured). Uses BUILD and
-# PATIENCE_S, which the script may change.
+# LINE (the last run's line), RULED (the ruler's), RTT (its round trip), FAILED (1: something could
+# not be measured; what runs in $(...) cannot set it). Uses BUILD and PATIENCE_S, which the script
+# may change.
 # shellcheck shell=bash disable=SC2034 # its variables are its users'
 export LC_ALL=C
-BUILD=build/release CPUS='' WORK='' FAILED=0 PATIENCE_S=300 LINE=''
+BUILD=build/release CPUS='' WORK='' FAILED=0 PATIENCE_S=300 LINE='' RULED='' RTT=''
 declare -A SERVICE=() VALUES=() RATIO=()
 
 say()
@@ -136,9 +137,19 @@ field()
     done
 }
 
-# add KEY VALUE: one more value of a series.
+# measured VALUE: is it a figure, and not the blank, - or nan of what could not be measured?
+measured()
+{
+    [[ ${1-} =~ ^-?\.?[0-9] ]]
+}
+
+# add KEY VALUE: one more value of a series; fails, with a message, when it is no figure.
 add()
 {
+    if ! measured "$2"; then
+        trouble "no figure: $1${2:+: $2}"
+        return 1
+    fi
     VALUES[$1]="${VALUES[$1]-} $2"
 }
 
@@ -176,10 +187,10 @@ divide()
     awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.3f\n", a / b; else print "nan" }'
 }
 
-# below A B: is A <= B?
+# below A B: is A <= B?  What is no figure is not below anything, nor anything below it.
 below()
 {
-    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }'
+    measured "$1" && measured "$2" && awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }'
 }
 
 # ---- runs ----
@@ -204,15 +215,21 @@ baseline_run()
     fi
 }
 
+# ruler NAME ARGUMENT...: its lines in RULED.
 ruler()
 {
-    timeout "$PATIENCE_S" "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B" ||
+    if ! RULED=$(timeout "$PATIENCE_S" "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B"); then
+        RULED=''
         trouble "odeon-ruler $* has failed"
+        return 1
+    fi
 }
 
+# ruler_line: a cache line's round trip in RTT; nothing when it could not be measured.
 ruler_line()
 {
-    field rtt_ns "$(ruler line --trips 64000)"
+    RTT=''
+    ruler line --trips 64000 && RTT=$(field rtt_ns "$RULED")
 }
 
 # measure_client SERVICE: posts and round trips of a client on CPU_B, and the same with bare memory;
@@ -222,19 +239,19 @@ measure_client()
     local service=$1 i a
     for ((i = 0; ; i++)); do
         more_runs $i || break
-        add ruler "$(ruler_line)"
+        ruler_line && add ruler "$RTT"
         for a in 1 32; do
             odeon_run "$service" post --n "$N_POST" --window $a &&
                 add "post $a" \
                     "$(awk -v ns="$(field ns_per_msg "$LINE")" 'BEGIN { print 1000 / ns }')"
         done
-        while read -r LINE; do
+        ruler ring && while read -r LINE; do
             add "ring $(field batch "$LINE")" "$(field mmsg_s "$LINE")"
-        done < <(ruler ring)
+        done <<<"$RULED"
         odeon_run "$service" roundtrip --n "$N_TRIPS" && add p50 "$(field p50_ns "$LINE")" &&
             add p99 "$(field p99_ns "$LINE")"
-        LINE=$(ruler pingpong --trips "$N_TRIPS") && add bare50 "$(field p50_ns "$LINE")" &&
-            add bare99 "$(field p99_ns "$LINE")"
+        ruler pingpong --trips "$N_TRIPS" && add bare50 "$(field p50_ns "$RULED")" &&
+            add bare99 "$(field p99_ns "$RULED")"
     done
     figure ruler && echo "bench=ruler_line rtt_ns=$M spread=$SPREAD runs=$N"
     for i in 1 32; do

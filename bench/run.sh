@@ -220,7 +220,8 @@ compare_two()
     local name=$1 before after queues i
     shift
     in_time "$name-2" || return
-    before=$(ruler_line)
+    ruler_line
+    before=$RTT
     for ((i = 0; ; i++)); do
         more_runs $i || break
         for queues in "${QUEUES_TWO[@]}"; do
@@ -232,7 +233,8 @@ compare_two()
                 add "baseline $name 2 $queues" "$(field ns_per_msg "$LINE")"
         done
     done
-    after=$(ruler_line)
+    ruler_line
+    after=$RTT
     report "$name" 2 "ruler_before_ns=$before ruler_after_ns=$after"
 }
 
@@ -243,7 +245,8 @@ compare_cross()
     in_time pingpong_cross || return
     "$BUILD/bin/odeonctl" --socket "$(socket two1)" executor set stealing=none >/dev/null ||
         trouble "cannot switch stealing off"
-    before=$(ruler_line)
+    ruler_line
+    before=$RTT
     for ((i = 0; ; i++)); do
         more_runs $i || break
         odeon_run two1 pingpong_cross --n "$N_CROSS" && add cross "$(field ns_per_msg "$LINE")"
@@ -251,7 +254,8 @@ compare_cross()
             --n "$N_CROSS" &&
             add cross_baseline "$(field ns_per_msg "$LINE")"
     done
-    after=$(ruler_line)
+    ruler_line
+    after=$RTT
     figure cross || return
     local ours=$M spread=$SPREAD
     figure cross_baseline || return
@@ -280,7 +284,7 @@ two_cores()
 target()
 {
     local label=$1 value=$2 gate=$3 goal=$4 verdict=MISSED
-    if [ -z "$value" ] || [ "$value" = - ]; then
+    if ! measured "$value"; then
         value=- verdict='not measured'
     elif below "$value" "$goal"; then
         verdict='goal reached'

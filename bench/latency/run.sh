@@ -220,13 +220,13 @@ value()
 # target LABEL VALUE BOUND
 target()
 {
-    local verdict=MISSED
-    if [ -z "$2" ]; then
-        verdict='not measured'
-    elif [ "$2" != lost ] && below "$2" "$3"; then
+    local value=$2 verdict=MISSED
+    if [ "$value" != lost ] && ! measured "$value"; then
+        value=- verdict='not measured'
+    elif below "$value" "$3"; then
         verdict=met
     fi
-    printf '%-60s %12s %10s   %s\n' "$1" "${2:--}" "$3" "$verdict"
+    printf '%-60s %12s %10s   %s\n' "$1" "$value" "$3" "$verdict"
 }
 
 # called KEY PATTERN: the time of calls; "lost" where more than one of a hundred have no time, for

@@ -231,10 +231,10 @@ search()
     size "$FULL_MS" "${low[baseline]}" && FULL_THEIRS=("${ARGS[@]}")
 }
 
-# ruler_for CORES: the ruler where it means something.
+# ruler_for CORES: the ruler where it means something, in RTT; elsewhere that is a -.
 ruler_for()
 {
-    if [ "$1" -gt 1 ]; then ruler_line; else echo -; fi
+    if [ "$1" -gt 1 ]; then ruler_line; else RTT=-; fi
 }
 
 rulers_equal()
@@ -280,13 +280,15 @@ compare()
     OURS_AT["$name $cores"]=$BEST_OURS THEIRS_AT["$name $cores"]=$BEST_THEIRS
     for try in 1 2; do
         unset "VALUES[$name $cores ns]" "VALUES[baseline $name $cores ns]"
-        before=$(ruler_for "$cores")
+        ruler_for "$cores"
+        before=$RTT
         for ((i = 0; i < RUNS; i++)); do
             run_ours "$name $cores" "$cores" "$BEST_OURS" "$policy" "${FULL_OURS[@]}"
             run_theirs "baseline $name $cores" "$cores" "$BEST_THEIRS" "$(their_steal "$policy")" \
                 "${FULL_THEIRS[@]}"
         done
-        after=$(ruler_for "$cores")
+        ruler_for "$cores"
+        after=$RTT
         rulers_equal "$before" "$after" && break
         [ $try = 1 ] && in_time "$name-again" >/dev/null || break
         echo "again=$name cores=$cores ruler_ns=$before/$after"
@@ -316,9 +318,10 @@ compare_policies()
         run_theirs "policies $name $cores off" "$cores" "$theirs" off "${alone[@]}"
         for policy in "$@"; do
             [ -z "${REFUSED[$policy]-}" ] && [ "$policy" != "${MAIN:-$DEFAULT}" ] || continue
-            [ $i = 0 ] && before[$policy]=$(ruler_for "$cores")
+            [ $i = 0 ] && ruler_for "$cores" && before[$policy]=$RTT
             run_ours "$name $cores $policy" "$cores" "$ours" "$policy" "${FULL_OURS[@]}"
-            after[$policy]=$(ruler_for "$cores")
+            ruler_for "$cores"
+            after[$policy]=$RTT
         done
         in_time "$name-policies" >/dev/null || break
     done

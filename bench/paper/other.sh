@@ -10,9 +10,11 @@ client()
 {
     local before
     need_service client workers=1 "affinity=$CPU_A" queues-per-worker=1
-    before=$(ruler_line)
+    ruler_line
+    before=$RTT
     measure_client client
-    echo "client_cpus=$CPU_A,$CPU_B ruler_ns=$before/$(ruler_line)"
+    ruler_line
+    echo "client_cpus=$CPU_A,$CPU_B ruler_ns=$before/$RTT"
     stop_service client
 }
 
@@ -20,25 +22,28 @@ client()
 # same CPUs.
 wake()
 {
-    local parks before line bare key shown='' bare_shown=''
+    local parks before line key shown='' bare_shown='' failed=''
     need_service wake workers=1 "affinity=$CPU_A" queues-per-worker=1
-    before=$(ruler_line)
-    odeon_run wake wake --n 20 || return # the plugin's loading, and the first pages
+    ruler_line
+    before=$RTT
+    odeon_run wake wake --n 20 || failed=1 # the plugin's loading, and the first pages
     parks=$("$BUILD/bin/odeonctl" --socket "$(socket wake)" --json stats | json_number parks)
-    odeon_run wake wake --n "$N_WAKES" --pause 1000 || return
+    [ -n "$failed" ] || odeon_run wake wake --n "$N_WAKES" --pause 1000 || failed=1
     line=$LINE
     parks=$(($("$BUILD/bin/odeonctl" --socket "$(socket wake)" --json stats |
         json_number parks) - parks))
     stop_service wake
-    bare=$(ruler wake --wakes "$N_WAKES")
+    [ -z "$failed" ] || return
+    ruler wake --wakes "$N_WAKES" || return
     for key in p50 p90 p99 max; do
         shown+=" ${key}_ns=$(field ${key}_ns "$line")"
-        bare_shown+=" bare_${key}_ns=$(field ${key}_ns "$bare")"
+        bare_shown+=" bare_${key}_ns=$(field ${key}_ns "$RULED")"
     done
-    RATIO["wake"]=$(divide "$(field p50_ns "$line")" "$(field p50_ns "$bare")")
+    RATIO["wake"]=$(divide "$(field p50_ns "$line")" "$(field p50_ns "$RULED")")
+    ruler_line
     echo "bench=wake policy=- mode=- cores=1 posts=$N_WAKES parks=$parks$shown$bare_shown" \
         "ratio=${RATIO["wake"]}" \
-        "ruler_ns=$before/$(ruler_line) cpus=$CPU_A,$CPU_B"
+        "ruler_ns=$before/$RTT cpus=$CPU_A,$CPU_B"
     # Each post but a few finds the worker parked, or this was another measurement.
     [ "$parks" -ge $((N_WAKES * 9 / 10)) ] ||
         trouble "wake: the worker was parked $parks times in $N_WAKES posts"

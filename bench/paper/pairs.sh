@@ -60,6 +60,8 @@ run_once()
     }
     if odeon_run run "$OURS" "$@"; then
         TOOK=$(field "$FIELD" "$LINE")
+        # A blank would make pairs of runs that were none.
+        measured "$TOOK" || { trouble "$name: no $FIELD in: $LINE"; status=1; }
     else
         status=1
     fi

@@ -148,9 +148,9 @@ others()
 # target LABEL VALUE BOUND [least]
 target()
 {
-    local label=$1 value=${2:--} bound=$3 verdict=MISSED
-    if [ "$value" = - ]; then
-        verdict='not measured'
+    local label=$1 value=$2 bound=$3 verdict=MISSED
+    if ! measured "$value"; then
+        value=- verdict='not measured'
     elif [ "${4-}" = least ]; then
         ! below "$bound" "$value" || verdict=met
     elif below "$value" "$bound"; then

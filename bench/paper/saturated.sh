@@ -42,7 +42,8 @@ default_policy
 parameters executor
 probe odeon $CORES "$QUEUES_EACH" none || exit 1
 size "$FULL_MS" "$PROBED"
-ruler_before=$(ruler_line)
+ruler_line
+ruler_before=$RTT
 for ((pair = 0; pair < PAIRS; pair++)); do
     order=("$DEFAULT" none)
     [ $((pair % 2)) = 0 ] || order=(none "$DEFAULT")
@@ -54,9 +55,10 @@ for ((pair = 0; pair < PAIRS; pair++)); do
     add percent "$(awk -v on="$on" -v off="$off" 'BEGIN { printf "%.2f", 100 * (on / off - 1) }')"
 done
 figure percent || exit 1
+ruler_line
 echo "bench=saturated policy=${DEFAULT%/*} mode=${DEFAULT#*/} cores=$CORES" \
     "queues=$QUEUES_EACH pairs=$PAIRS" \
     "on_ns=$(median "$DEFAULT ns") off_ns=$(median "none ns") percent=$M" \
     "percent_least=$(least percent) percent_most=$(most percent)" \
-    "steals=$(total "$DEFAULT steals") ruler_ns=$ruler_before/$(ruler_line) cpus=$(cpus_of $CORES)"
+    "steals=$(total "$DEFAULT steals") ruler_ns=$ruler_before/$RTT cpus=$(cpus_of $CORES)"
 exit $FAILED

@@ -48,9 +48,8 @@ setting_run()
     if odeon_run run "$OURS" "${ARGS[@]}" && before=$(cpu_ns "$pid") &&
         odeon_run run "$OURS" "${ARGS[@]}"; then
         add "$key cpu" "$(awk -v a="$before" -v b="$(cpu_ns "$pid")" \
-            -v n="$(field messages "$LINE")" 'BEGIN { print (b - a) / n }')"
-        add "$key wall" "$(field ns_per_msg "$LINE")"
-        status=0
+            -v n="$(field messages "$LINE")" 'BEGIN { if (n > 0) print (b - a) / n }')" &&
+            add "$key wall" "$(field ns_per_msg "$LINE")" && status=0
     fi
     stop_service run
     return $status

@@ -71,7 +71,7 @@ turn()
 {
     if "$1" "$2" "$3" && [ "$(field check "$LINE")" = ok ]; then
         add "$1 $2 $3" "$(field "$4" "$LINE")"
-        return 0
+        return
     fi
     trouble "$2, $3 worker(s): ${1/theirs/CAF} has failed: $LINE"
     return 1

@@ -108,13 +108,13 @@ asking()
 # target LABEL VALUE BOUND
 target()
 {
-    local verdict=MISSED
-    if [ -z "$2" ]; then
-        verdict='not measured'
-    elif below "$2" "$3"; then
+    local value=$2 verdict=MISSED
+    if ! measured "$value"; then
+        value=- verdict='not measured'
+    elif below "$value" "$3"; then
         verdict=met
     fi
-    printf '%-60s %12s %12s   %s\n' "$1" "${2:--}" "$3" "$verdict"
+    printf '%-60s %12s %12s   %s\n' "$1" "$value" "$3" "$verdict"
 }
 
 table()
