@@ -298,6 +298,16 @@ choose_cpus()
     [ -n "$CPU_B" ] && [ "$CPU_A" != "$CPU_B" ] || die "two CPUs are needed"
 }
 
+# choose_cpus_for CORES...: as many as the largest of these numbers of workers, but two at least.
+# Workers that share a CPU are another measurement.
+choose_cpus_for()
+{
+    local most
+    most=$(printf '%s\n' 2 "$@" | sort -n | tail -n 1)
+    choose_cpus "$most"
+    [ "${#CPU_LIST[@]}" -ge "$most" ] || die "$most workers want as many CPUs: there are $CPUS"
+}
+
 build_if_missing()
 {
     local program

@@ -11,7 +11,7 @@
 #             post_batch, roundtrip
 #   --cores   numbers of workers (default: 1,2)
 #   --queues  numbers of queues a worker (default: 1,16); "default" is what each build comes with
-#   --cpus    the CPUs of the workers (default: the first two that may be used)
+#   --cpus    the CPUs of the workers (default: the first that may be used)
 #   --set     a setting of both services, as of odeond
 #
 # On a machine that is shared with others, two suites that run one behind the other differ by what
@@ -150,7 +150,7 @@ for side in old new; do
     [ -x "${BUILDS[$side]}/bench/odeon-bench" ] || die "${BUILDS[$side]}: no build with benchmarks"
 done
 make_work_folder
-choose_cpus
+choose_cpus_for "${CORES[@]}"
 say_load before
 for cores in "${CORES[@]}"; do
     names=("${ONE_CORE[@]}" "${CLIENT[@]}")

@@ -285,9 +285,7 @@ fi
 need_tools taskset awk timeout grep sed
 make_work_folder
 build_if_missing
-choose_cpus "$(printf '%s\n' 2 "${CORES[@]}" | sort -n | tail -n 1)"
-[ "${#CPU_LIST[@]}" -ge "${CORES[-1]}" ] ||
-    die "${CORES[-1]} workers want as many CPUs: there are $CPUS"
+choose_cpus_for "${CORES[@]}"
 SECONDS=0
 default_policy
 describe_machine

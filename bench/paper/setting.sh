@@ -9,7 +9,7 @@
 #   --only    these benchmarks alone (default: executor,repeat,fan_in,spawn_stop,dynamic_send,
 #             static_send)
 #   --cores   numbers of workers (default: 1,2)
-#   --cpus    the CPUs of the workers (default: the first two that may be used)
+#   --cpus    the CPUs of the workers (default: the first that may be used)
 #   --build   where the programs are (default: build/release)
 #   --set     another setting of all services
 #
@@ -112,7 +112,7 @@ SETTING=${WORDS[0]} SETTING_VALUES=("${WORDS[@]:1}")
 need_tools taskset timeout awk realpath
 make_work_folder
 build_if_missing
-choose_cpus
+choose_cpus_for "${CORES[@]}"
 say_load before
 IFS=, read -ra NAMES <<<"$ONLY"
 for cores in "${CORES[@]}"; do

@@ -178,10 +178,7 @@ if [ -n "$SAVE" ]; then
     exec > >(exec tee "$SAVE")
     SAVER=$!
 fi
-choose_cpus "$(printf '%s\n' 2 "${CORES[@]}" | sort -n | tail -n 1)"
-for cores in "${CORES[@]}"; do
-    [ "${#CPU_LIST[@]}" -ge "$cores" ] || die "$cores workers want as many CPUs: there are $CPUS"
-done
+choose_cpus_for "${CORES[@]}"
 say_load before
 for cores in "${CORES[@]}"; do
     for name in "${NAMES[@]}"; do

@@ -158,9 +158,7 @@ fi
 need_tools taskset awk timeout grep sed
 make_work_folder
 build_if_missing
-choose_cpus "$(printf '%s\n' 2 "${CORES[@]}" | sort -n | tail -n 1)"
-[ "${#CPU_LIST[@]}" -ge "${CORES[-1]}" ] ||
-    die "${CORES[-1]} workers want as many CPUs: there are $CPUS"
+choose_cpus_for "${CORES[@]}"
 SECONDS=0
 say_load before
 say_nodes

@@ -107,6 +107,29 @@ blanks()
     holds "... which have no verdict" not_told 'verdict='
 }
 
+# ---- more workers than CPUs ----
+
+# too_many SCRIPT ARGUMENT...: also when the largest number is not the last.
+too_many()
+{
+    run "$@" --cores 3,1 --cpus "$TWO"
+    holds "$1 has no three workers on two CPUs" failed
+    holds "... and says so" told ': 3 workers want as many CPUs: there are '
+}
+
+workers()
+{
+    # shellcheck source=bench/lib.sh
+    TWO=$(SELF=faults && . bench/lib.sh && allowed_cpus | head -n 2 | paste -sd,)
+    pretend
+    too_many paper/run.sh --quick --no-policies --only static_send --build "$BUILD"
+    too_many paper/setting.sh --rounds 1 --only static_send --build "$BUILD" steal-sources 1
+    too_many paper/pairs.sh --rounds 7 --only static_send --queues 1 "$BUILD" "$BUILD"
+    too_many savina/run.sh fib --small --build "$BUILD"
+    too_many savina/compare.sh fib --small --build "$BUILD"
+}
+
 blanks
+workers
 echo "1..$COUNT"
 exit $FAILED
