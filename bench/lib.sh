@@ -58,12 +58,34 @@ stop_services()
     done
 }
 
+# wait_for SERVICE WHAT COMMAND...: looks again and again until the command succeeds. 1, with a
+# message, when the service has ended or PATIENCE_S are over.
+wait_for()
+{
+    local name=$1 what=$2 end=$((SECONDS + PATIENCE_S))
+    shift 2
+    until "$@"; do
+        if ! kill -0 "${SERVICE[$name]}" 2>/dev/null; then
+            trouble "the service has ended: $name, before: $what"
+            return 1
+        elif [ "$SECONDS" -ge "$end" ]; then
+            trouble "not within $PATIENCE_S s: $what"
+            return 1
+        fi
+        sleep 0.01
+    done
+}
+
+# What runs beside the services ends, too: it has nobody to talk to any more.
 # shellcheck disable=SC2317 # called by the trap
 cleanup()
 {
-    local status=$?
+    local status=$? pid
     trap '' INT TERM HUP
     stop_services
+    for pid in $(jobs -p); do
+        stop_process "$pid"
+    done
     [ -z "$WORK" ] || rm -rf "$WORK"
     exit "$status"
 }
@@ -195,12 +217,19 @@ below()
 
 # ---- runs ----
 
+# patiently COMMAND...: one process, which is ended after PATIENCE_S. It stays in the script's group
+# of processes, or Ctrl-C would reach only the script, which acts when the command has ended.
+patiently()
+{
+    timeout --foreground "$PATIENCE_S" "$@"
+}
+
 # odeon_run SERVICE NAME ARGUMENT...: one run of odeon-bench; its line in LINE.
 odeon_run()
 {
     local service=$1
     shift
-    if ! LINE=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-bench" "$@" \
+    if ! LINE=$(patiently taskset -c "$CPU_B" "$BUILD/bench/odeon-bench" "$@" \
         --socket "$(socket "$service")" --runs 1); then
         trouble "odeon-bench $* has failed"
         return 1
@@ -209,7 +238,7 @@ odeon_run()
 
 baseline_run()
 {
-    if ! LINE=$(timeout "$PATIENCE_S" "$BUILD/bench/baseline/odeon-baseline" "$@" --runs 1); then
+    if ! LINE=$(patiently "$BUILD/bench/baseline/odeon-baseline" "$@" --runs 1); then
         trouble "odeon-baseline $* has failed"
         return 1
     fi
@@ -218,7 +247,7 @@ baseline_run()
 # ruler NAME ARGUMENT...: its lines in RULED.
 ruler()
 {
-    if ! RULED=$(timeout "$PATIENCE_S" "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B"); then
+    if ! RULED=$(patiently "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B"); then
         RULED=''
         trouble "odeon-ruler $* has failed"
         return 1

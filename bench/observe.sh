@@ -77,7 +77,8 @@ calls()
         --actors 40000 --set 100 --rounds 100000 --socket "$(socket calls)" >"$WORK/load" 2>&1 &
     load=$!
     sleep 1
-    timeout -s INT "$SECONDS_TRACED" strace -ttt -o "$WORK/seen" "${words[@]}" 2>"$WORK/strace"
+    timeout --foreground -s INT "$SECONDS_TRACED" strace -ttt -o "$WORK/seen" "${words[@]}" \
+        2>"$WORK/strace"
     KINDS=$(awk '{ at = $1 ~ /^[0-9]+$/ ? 2 : 1 }
         !first { first = $at }
         $at > first + 1 && / = / && !/restart_syscall|ERESTART|EINTR|resumed/ {

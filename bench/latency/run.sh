@@ -56,7 +56,7 @@ measure()
 {
     local service=$1 extra=$2
     shift 2
-    timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-latency" \
+    patiently taskset -c "$CPU_B" "$BUILD/bench/odeon-latency" \
         --socket "$(socket "$service")" --cpus "$CPU_A" "${ARGUMENTS[@]}" "$@" \
         >"$WORK/measured" ||
         trouble "odeon-latency $* has failed"

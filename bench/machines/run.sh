@@ -49,6 +49,11 @@ setting_of()
         grep -oE "\"key\":\"$1\",\"value\":\"[0-9]+" | grep -oE '[0-9]+$'
 }
 
+runs()
+{
+    "$BUILD/bin/odeonctl" --socket "$(socket one)" --json status | grep -q '"state":"running"'
+}
+
 for workers in "${sizes[@]}"; do
     VALUES=()
     for ((round = 0; round < rounds; round++)); do
@@ -57,10 +62,10 @@ for workers in "${sizes[@]}"; do
             trouble "$workers workers: $WHY"
             break
         fi
-        until "$BUILD/bin/odeonctl" --socket "$(socket one)" --json status |
-            grep -q '"state":"running"'; do
-            sleep 0.01
-        done
+        if ! wait_for one "$workers workers run" runs; then
+            stop_service one
+            break
+        fi
         add start $(($(now_ms) - begun))
         pid=$(executor_pid one)
         add rss "$(status_of VmRSS)"

@@ -154,7 +154,7 @@ count_theirs()
     local key=$1 cores=$2 queues=$3 steal=$4 line
     shift 4
     [ "$cores" -gt 1 ] && [ -x "$BUILD/bench/baseline/odeon-baseline-crossing" ] || return
-    line=$(timeout "$PATIENCE_S" "$BUILD/bench/baseline/odeon-baseline-crossing" "$THEIRS" \
+    line=$(patiently "$BUILD/bench/baseline/odeon-baseline-crossing" "$THEIRS" \
         --workers "$cores" --queues "$queues" --steal "$steal" --cpu-list "$(cpus_of "$cores")" \
         "$@" --runs 1) || return
     add "$key crossing" "$(field crossing "$line")"

@@ -54,7 +54,8 @@ wake()
 count_calls()
 {
     local pid=$1 seconds=$2
-    timeout -s INT "$seconds" strace -f -ttt -p "$pid" -o "$WORK/calls" >"$WORK/strace" 2>&1
+    timeout --foreground -s INT "$seconds" strace -f -ttt -p "$pid" -o "$WORK/calls" \
+        >"$WORK/strace" 2>&1
     [ -s "$WORK/calls" ] || { cat "$WORK/strace" >&2; return 1; }
     # A line that ends with a result, of a call which is none of those interrupted by the attaching
     # or the detaching.

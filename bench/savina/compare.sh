@@ -50,7 +50,7 @@ ours()
     need_service turn "workers=$cores" stash=1024 \
         "affinity=$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")"
     read -ra words <<<"${SIZES[$name]}"
-    LINE=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-savina" "$name" \
+    LINE=$(patiently taskset -c "$CPU_B" "$BUILD/bench/odeon-savina" "$name" \
         "${words[@]}" --runs "$RUNS" --timeout "$PATIENCE_S" --socket "$(socket turn)")
     status=$?
     stop_service turn
@@ -62,7 +62,7 @@ theirs()
 {
     local name=$1 cores=$2 words IFS=' '
     read -ra words <<<"${SIZES[$name]}"
-    LINE=$(timeout "$PATIENCE_S" taskset -c "$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")" \
+    LINE=$(patiently taskset -c "$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")" \
         "$CAF" "$name" "${words[@]}" --runs "$RUNS" --threads "$cores")
 }
 

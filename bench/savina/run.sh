@@ -69,7 +69,7 @@ run()
         "affinity=$(IFS=,; echo "${CPU_LIST[*]:0:$cores}")" \
         "${settings[@]}" ${TUNED[@]+"${TUNED[@]}"}
     read -ra words <<<"${SIZES[$name]}"
-    line=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-savina" "$name" \
+    line=$(patiently taskset -c "$CPU_B" "$BUILD/bench/odeon-savina" "$name" \
         "${words[@]}" --runs "$RUNS" --timeout "$PATIENCE_S" --socket "$(socket run)") ||
         trouble "$name, $cores worker(s)${policy:+, $policy} has failed"
     stats=$("$BUILD/bin/odeonctl" --socket "$(socket run)" --json stats)

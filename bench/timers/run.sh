@@ -57,31 +57,60 @@ arming()
     done
 }
 
-# recovery PENDING: kills the executor while so many are armed; what recovery says that it took.
-recovery()
+# armed PENDING: are more than so many armed?
+armed()
 {
-    local pending=$1 kill before
-    service recovery
-    timeout "$PATIENCE_S" "$BUILD/bench/odeon-bench" timer_arm --socket "$(socket recovery)" \
-        --n 1000 --rounds 1000000 --actors "$pending" --timeout "$PATIENCE_S" >/dev/null 2>&1 &
-    until [ "$(figure_of recovery timers_armed)" -gt "$pending" ]; do
-        kill -0 $! 2>/dev/null || { trouble "$pending timers cannot be armed"; return; }
-        sleep 0.1
-    done
+    local now
+    now=$(figure_of recovery timers_armed)
+    [ "${now:-0}" -gt "$1" ]
+}
+
+# settled PENDING CLIENT: are they, or will they never be, because their client has ended?
+settled()
+{
+    armed "$1" || ! kill -0 "$2" 2>/dev/null
+}
+
+# recovered BEFORE: are there more recoveries in the log than so many?
+recovered()
+{
+    [ "$(grep -c ' recovered in ' "$WORK/recovery/log")" -gt "$1" ]
+}
+
+executor_runs()
+{
+    local pid
+    pid=$(executor_pid recovery)
+    [ "${pid:-0}" != 0 ]
+}
+
+# recoveries PENDING CLIENT: when the client has armed so many, all kills, and what recovery says
+# that each took.
+recoveries()
+{
+    local pending=$1 client=$2 kill before
+    wait_for recovery "$pending timers are armed" settled "$pending" "$client" || return
+    armed "$pending" || { trouble "$pending timers cannot be armed"; return 1; }
     for ((kill = 0; kill < KILLS; kill++)); do
         before=$(grep -c ' recovered in ' "$WORK/recovery/log")
         kill -KILL "$(executor_pid recovery)"
-        until [ "$(grep -c ' recovered in ' "$WORK/recovery/log")" -gt "$before" ]; do
-            sleep 0.02
-        done
+        wait_for recovery "a recovery of $pending timers" recovered "$before" || return
         add "recovery$pending" "$(grep ' recovered in ' "$WORK/recovery/log" | tail -n 1 |
             sed 's/.* recovered in \([0-9]*\) us.*/\1/')"
-        until [ -n "$(executor_pid recovery)" ] &&
-            [ "$(executor_pid recovery)" != 0 ]; do
-            sleep 0.02
-        done
+        wait_for recovery "an executor behind a recovery" executor_runs || return
     done
-    kill %% 2>/dev/null
+}
+
+# recovery PENDING: kills the executor while so many are armed.
+recovery()
+{
+    local pending=$1 client
+    service recovery
+    timeout "$PATIENCE_S" "$BUILD/bench/odeon-bench" timer_arm --socket "$(socket recovery)" \
+        --n 1000 --rounds 1000000 --actors "$pending" --timeout "$PATIENCE_S" >/dev/null 2>&1 &
+    client=$!
+    recoveries "$pending" "$client"
+    stop_process "$client"
     stop_service recovery
     figure "recovery$pending" &&
         echo "bench=timer_recovery pending=$pending us=$M spread=$SPREAD runs=$N"

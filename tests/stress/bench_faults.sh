@@ -11,6 +11,9 @@ BUILD=$WORK/build
 export STUB=$WORK/stub
 PATIENT_S=300 # what nobody waits for, unless it hangs
 
+# shellcheck source=bench/lib.sh
+TWO=$(SELF=faults && . bench/lib.sh && allowed_cpus | head -n 2 | paste -sd,)
+
 for program in bin/{odeond,odeonctl,odeon-executor} \
     bench/odeon-{bench,ruler,idle,latency,savina,savina-caf} \
     bench/baseline/odeon-baseline{,-crossing}; do
@@ -36,6 +39,14 @@ run()
     local script=$1
     shift
     timeout "$PATIENT_S" "bench/$script" "$@" >"$WORK/out" 2>"$WORK/err"
+    STATUS=$?
+}
+
+# run_lib WORDS: words that use bench/lib.sh.
+run_lib()
+{
+    timeout "$PATIENT_S" bash -c "SELF=faults; . bench/lib.sh; $1" faults "$TWO" \
+        >"$WORK/out" 2>"$WORK/err"
     STATUS=$?
 }
 
@@ -119,8 +130,6 @@ too_many()
 
 workers()
 {
-    # shellcheck source=bench/lib.sh
-    TWO=$(SELF=faults && . bench/lib.sh && allowed_cpus | head -n 2 | paste -sd,)
     pretend
     too_many paper/run.sh --quick --no-policies --only static_send --build "$BUILD"
     too_many paper/setting.sh --rounds 1 --only static_send --build "$BUILD" steal-sources 1
@@ -129,7 +138,95 @@ workers()
     too_many savina/compare.sh fib --small --build "$BUILD"
 }
 
+# ---- what is waited for and does not come ----
+
+# shellcheck disable=SC2016 # the stub's
+UNARMED='stub_stats() { echo "{\"timers_armed\":0}"; }; stub_odeonctl "$@" 2>/dev/null'
+
+waiting()
+{
+    # In the pretended service the executor is odeond, so that a kill of the one ends the other.
+    pretend
+    run timers/run.sh --smoke --build "$BUILD"
+    holds "who waits for a recovery does not wait for an odeond that has ended" failed
+    holds "... and says so" told 'the service has ended: recovery'
+    pretend odeonctl "$UNARMED"
+    run timers/run.sh --smoke --build "$BUILD"
+    holds "timers that cannot be armed are a failure" told ' timers cannot be armed$'
+    holds "... and leave no odeond behind" nothing_left
+    # shellcheck disable=SC2016 # the stub's
+    pretend odeond 'echo $$ >>"$STUB/pids"; exec sleep 1' \
+        odeonctl 'echo "{\"state\":\"starting\",\"workers\":1,\"executor_pid\":1}"'
+    run machines/run.sh --build "$BUILD" --rounds 1 1
+    holds "who waits for a start does not wait for an odeond that has ended" failed
+    holds "... and says so" told 'the service has ended: one'
+    # shellcheck disable=SC2016 # the library's
+    run_lib 'SERVICE[one]=$$ PATIENCE_S=0; wait_for one "the moon" false || exit "$FAILED"'
+    holds "nobody waits for ever" [ "$STATUS" = 1 ]
+    holds "... and says so" told 'not within 0 s: the moon'
+}
+
+# ---- Ctrl-C ----
+
+# interrupt PROGRAM [WORDS [PROGRAM WORDS]...]: Ctrl-C while the program runs, which would for an
+# hour, of the script in SCRIPT; what else is pretended. Shells let what they start behind & ignore
+# it, unless each job has a group of its own.
+interrupt()
+{
+    # shellcheck disable=SC2016 # the stub's
+    local hang='echo $$ >>"$STUB/pids"; echo >"$STUB/begun"; exec sleep 3600' pid end
+    pretend "$1" "${2-}$hang" "${@:3}"
+    set -m
+    "bench/${SCRIPT[0]}" "${SCRIPT[@]:1}" >"$WORK/out" 2>"$WORK/err" &
+    pid=$!
+    set +m
+    end=$((SECONDS + PATIENT_S))
+    until [ -e "$STUB/begun" ] || [ "$SECONDS" -ge "$end" ]; do
+        sleep 0.02
+    done
+    kill -INT -- "-$pid"
+    while kill -0 "$pid" 2>/dev/null && [ "$SECONDS" -lt "$end" ]; do
+        sleep 0.02
+    done
+    kill -KILL -- "-$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    STATUS=$?
+    holds "Ctrl-C ends ${SCRIPT[0]} in the middle of $1" [ "$STATUS" = 130 ]
+    holds "... and nothing is left" nothing_left
+}
+
+interrupted()
+{
+    # shellcheck disable=SC2016 # the stub's
+    local names='[ "$1" != --names ] || { echo fib; exit; }; '
+    # shellcheck disable=SC2016 # the stub's
+    local client='[[ " $* " = *" --timeout "* ]] || { stub_line "$@"; exit; }; '
+    SCRIPT=(paper/run.sh --quick --no-policies --cores 2 --build "$BUILD" --only static_send)
+    interrupt odeon-bench
+    interrupt odeon-baseline
+    interrupt odeon-baseline-crossing
+    interrupt odeon-ruler
+    SCRIPT=(latency/run.sh --smoke --only step --build "$BUILD")
+    interrupt odeon-latency
+    SCRIPT=(savina/run.sh fib --small --build "$BUILD")
+    interrupt odeon-savina
+    SCRIPT=(savina/compare.sh fib --small --build "$BUILD")
+    interrupt odeon-savina
+    interrupt odeon-savina-caf "$names"
+    SCRIPT=(timers/run.sh --smoke --build "$BUILD")
+    interrupt odeon-bench "$client" odeonctl "$UNARMED"
+    # What runs too long is still ended, in the middle of what taskset has started.
+    pretend
+    # shellcheck disable=SC2016 # the library's
+    run_lib 'PATIENCE_S=1
+        patiently taskset -c "$1" sh -c "echo \$\$ >>$STUB/pids; exec sleep 3600"'
+    holds "what takes too long is ended" [ "$STATUS" = 124 ]
+    holds "... and nothing is left" nothing_left
+}
+
 blanks
 workers
+waiting
+interrupted
 echo "1..$COUNT"
 exit $FAILED
