@@ -12,6 +12,7 @@ POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longe
     fullest/keep fullest/visit locality/keep locality/visit share/keep share/visit)
 declare -A REFUSED=() # policy[/mode]: why the service does not take it
 QUEUES=(1 4 16 64 512) RUNS=5 POLICY_RUNS=3 QUICK=''
+COUNTED=(gulps missed_gulps steals steal_attempts messages_sent crossing_messages) # statistics
 NEAR_FAR=1.5 # rulers that differ by more than this factor are not equal
 
 SHORT_MS=120 FULL_MS=500 # what a run should take
@@ -128,8 +129,7 @@ run_ours()
         pid=$(executor_pid run)
         add "$key peak" "$(awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status")"
         stats=$("$BUILD/bin/odeonctl" --socket "$(socket run)" --json stats)
-        add "$key messages" "$(field messages "$LINE")"
-        for name in gulps missed_gulps steals steal_attempts crossing_messages; do
+        for name in "${COUNTED[@]}"; do
             add "$key $name" "$(json_number "$name" <<<"$stats")"
         done
     fi
@@ -148,7 +148,7 @@ run_theirs()
 }
 
 # count_theirs KEY CORES QUEUES on|off ARGUMENT...: a run of the program that counts, whose time is
-# not used: adds to the series "KEY crossing" and "KEY messages".
+# not used: adds to the series "KEY crossing" and "KEY sends".
 count_theirs()
 {
     local key=$1 cores=$2 queues=$3 steal=$4 line
@@ -158,14 +158,24 @@ count_theirs()
         --workers "$cores" --queues "$queues" --steal "$steal" --cpu-list "$(cpus_of "$cores")" \
         "$@" --runs 1) || return
     add "$key crossing" "$(field crossing "$line")"
-    add "$key messages" "$(field messages "$line")"
+    add "$key sends" "$(field sends "$line")"
 }
 
-# crossing KEY NAME: the share of the messages of a series that went to another worker, in percent.
+# forget KEY: all series that run_ours() and run_theirs() have added to.
+forget()
+{
+    local name
+    for name in ns peak "${COUNTED[@]}"; do
+        unset "VALUES[$1 $name]"
+    done
+}
+
+# crossing KEY ACROSS ALL: what went to another worker, of all that was sent, in percent; both are
+# series. A benchmark's messages are not what it sends: one of spawn_stop is two.
 crossing()
 {
     [ -n "${VALUES["$1 $2"]-}" ] || { echo -; return; }
-    awk -v c="$(total "$1 $2")" -v m="$(total "$1 messages")" \
+    awk -v c="$(total "$1 $2")" -v m="$(total "$1 $3")" \
         'BEGIN { if (m > 0) printf "%.2f%%\n", 100 * c / m; else print "-" }'
 }
 
@@ -266,8 +276,8 @@ show()
         "gulps=$gulps missed=$missed steals=$(total "$key steals")" \
         "steal_attempts=$(total "$key steal_attempts") peak_kib=$(most "$key peak")" \
         "baseline_peak_kib=$(most "$theirs peak")" \
-        "crossing=$(crossing "$key" crossing_messages)" \
-        "baseline_crossing=$(crossing "$theirs" crossing) cpus=$(cpus_of "$cores")"
+        "crossing=$(crossing "$key" crossing_messages messages_sent)" \
+        "baseline_crossing=$(crossing "$theirs" crossing sends) cpus=$(cpus_of "$cores")"
 }
 
 # compare NAME CORES: the main comparison: the search, then pairs of full runs, A B A B.
@@ -279,7 +289,8 @@ compare()
     search "$name" "$cores" "$policy" || return
     OURS_AT["$name $cores"]=$BEST_OURS THEIRS_AT["$name $cores"]=$BEST_THEIRS
     for try in 1 2; do
-        unset "VALUES[$name $cores ns]" "VALUES[baseline $name $cores ns]"
+        forget "$name $cores"
+        forget "baseline $name $cores"
         ruler_for "$cores"
         before=$RTT
         for ((i = 0; i < RUNS; i++)); do
