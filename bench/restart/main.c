@@ -33,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,8 +41,12 @@
 enum { ROUNDS_MAX = 100, PATIENCE_S = 60 };
 #define SETTLED_NS UINT64_C(1200000000)
 
-static char folder[128], page_path[160], socket_path[160], stats_path[160];
+enum file { PAGE, SOCKET, STATS, LOCK, LOG, FILES };
+static const char *const file_names[FILES] = { "page", "control.sock", "stats", "lock", "log" };
+
+static char folder[128], paths[FILES][160];
 static pid_t service;
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
 static struct gate_page *page;
 
 static uint64_t main_now_ns(void)
@@ -57,22 +62,57 @@ static void main_pause_us(long us)
     nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
 }
 
-/* Nothing is left behind, whatever happens. */
+static sigset_t main_endings(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        sigaddset(&set, endings[i]);
+    return set;
+}
+
+/* Nothing is left behind, whatever happens. It runs in handlers of signals, too. */
 static void main_clean_up(void)
 {
-    static const char *const files[] = { "page", "control.sock", "stats", "lock", "log" };
-    char path[192];
-
     if (service > 0) {
         kill(service, SIGTERM);
-        waitpid(service, NULL, 0);
+        while (waitpid(service, NULL, 0) < 0 && errno == EINTR)
+            ;
         service = 0;
     }
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-        (void)unlink(path);
-    }
+    for (unsigned i = 0; i < FILES; i++)
+        (void)unlink(paths[i]);
     (void)rmdir(folder);
+}
+
+static void main_at_exit(void)
+{
+    sigset_t set = main_endings();
+
+    sigprocmask(SIG_BLOCK, &set, NULL); /* a handler would do the same once more */
+    main_clean_up();
+}
+
+/* The signal's default action comes when the handler has returned: who waits for this process sees
+ * how it has ended. */
+static void main_on_ending(int signal)
+{
+    int error = errno;
+
+    main_clean_up();
+    raise(signal);
+    errno = error;
+}
+
+static void main_endings_catch(void)
+{
+    struct sigaction catch = { .sa_handler = main_on_ending, .sa_flags = (int)SA_RESETHAND }, old;
+
+    catch.sa_mask = main_endings();
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(endings[i], &catch, NULL);
 }
 
 static _Noreturn void main_give_up(const char *what)
@@ -91,11 +131,11 @@ static void main_folder_make(void)
         perror("bench/restart");
         exit(EXIT_FAILURE);
     }
-    atexit(main_clean_up);
-    snprintf(page_path, sizeof(page_path), "%s/page", folder);
-    snprintf(socket_path, sizeof(socket_path), "%s/control.sock", folder);
-    snprintf(stats_path, sizeof(stats_path), "%s/stats", folder);
-    fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    for (unsigned i = 0; i < FILES; i++)
+        snprintf(paths[i], sizeof(paths[i]), "%s/%s", folder, file_names[i]);
+    atexit(main_at_exit);
+    main_endings_catch();
+    fd = open(paths[PAGE], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, sizeof(*page)) < 0)
         main_give_up("the page");
     page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -104,31 +144,46 @@ static void main_folder_make(void)
     close(fd);
 }
 
-static void main_service_start(char *odeond)
+/* odeond, in a child whose parent is this process; it ends with that, however that ends. */
+static _Noreturn void main_service_run(char *odeond, pid_t parent)
 {
-    char runtime[160], log[160];
+    char runtime[160];
+    char *const arguments[] = { odeond,
+                                (char *)"--foreground",
+                                runtime,
+                                (char *)"--set",
+                                (char *)"workers=2",
+                                (char *)"--set",
+                                (char *)"stall-warn-ms=0",
+                                (char *)"--set",
+                                (char *)"drain-timeout-ms=100",
+                                NULL };
+    sigset_t set = main_endings();
+    int fd = open(paths[LOG], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
     snprintf(runtime, sizeof(runtime), "--runtime-dir=%s", folder);
-    snprintf(log, sizeof(log), "%s/log", folder);
-    service = fork();
-    if (service == 0) {
-        char *const arguments[] = { odeond,
-                                    (char *)"--foreground",
-                                    runtime,
-                                    (char *)"--set",
-                                    (char *)"workers=2",
-                                    (char *)"--set",
-                                    (char *)"stall-warn-ms=0",
-                                    (char *)"--set",
-                                    (char *)"drain-timeout-ms=100",
-                                    NULL };
-        int fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-        if (fd >= 0)
-            dup2(fd, STDERR_FILENO);
+    if (fd >= 0)
+        dup2(fd, STDERR_FILENO);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        signal(endings[i], SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent)
         execv(odeond, arguments);
-        _exit(127);
-    }
+    _exit(127);
+}
+
+static void main_service_start(char *odeond)
+{
+    sigset_t set = main_endings(), old;
+    pid_t parent = getpid();
+
+    sigprocmask(SIG_BLOCK, &set, &old); /* a handler knows the service, or there is none */
+    service = fork();
+    if (service == 0)
+        main_service_run(odeond, parent);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (service < 0)
+        main_give_up("no process for the service");
 }
 
 static struct odeon_client *main_service_connect(void)
@@ -137,7 +192,7 @@ static struct odeon_client *main_service_connect(void)
 
     for (uint64_t end = main_now_ns() + PATIENCE_S * UINT64_C(1000000000); main_now_ns() < end;
          main_pause_us(5000))
-        if (odeon_client_connect(socket_path, "bench-restart", &client) == 0)
+        if (odeon_client_connect(paths[SOCKET], "bench-restart", &client) == 0)
             return client;
     main_give_up("the service does not come up");
 }
@@ -240,11 +295,11 @@ static int main_compare(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-/* Sorts; the middle one. */
+/* Sorts; the middle one, or the mean of the two in the middle. */
 static double main_median(double *values, unsigned n)
 {
     qsort(values, n, sizeof(values[0]), main_compare);
-    return values[n / 2];
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 static void main_round_print(const struct round *round, unsigned number)
@@ -302,11 +357,11 @@ int main(int argc, char **argv)
     main_folder_make();
     main_service_start(argv[1]);
     client = main_service_connect();
-    snprintf(args.page, sizeof(args.page), "%s", page_path);
+    snprintf(args.page, sizeof(args.page), "%s", paths[PAGE]);
     if (odeon_plugin_load(client, GATE_PLUGIN) < 0 ||
         odeon_message_id(client, odeon_message_of(gate_message), &type) < 0 ||
         odeon_actor_spawn_at(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) < 0 ||
-        odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(stats_path, &stats) < 0)
+        odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(paths[STATS], &stats) < 0)
         main_give_up("setting up");
     for (unsigned i = 0; i < rounds; i++) {
         round[i] = main_round_run(stats, port, gate, type, n);
