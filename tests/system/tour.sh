@@ -83,9 +83,9 @@ until odeonctl status >/dev/null 2>&1; do
 done
 cd "$sources" || exit 1
 awk -v dir="$work/steps" -f "$sources/tests/rig/steps.awk" "$sources/docs/tour.md"
-# The plugin is made where the test may write.
-sed -i "s|-o shop.so|-o $work/shop.so|; s|plugin load shop.so|plugin load $work/shop.so|" \
-    "$work"/steps/*.sh
+# The plugin is made, and installed, where the test may write.
+sed -i "s|-o shop.so|-o $work/shop.so|; s|^sudo install -Dm644 |&$work/|; \
+    s|/usr/local/lib/odeon/|$work/lib/|; s|^sudo install|install|" "$work"/steps/*.sh
 for tour_file in "$work"/steps/*.sh; do
     tour_step=$(basename "$tour_file" .sh)
     check "step $tour_step: $(tail -n 1 "$tour_file")" step "$tour_step"
