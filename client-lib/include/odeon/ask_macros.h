@@ -8,10 +8,12 @@
  *     ODEON_RECEIVE(broker, price)
  *     {
  *         if (odeon_answer_token(ctx) != self->token)  ... not what was asked for
+ *         return ODEON_NODELETE;
  *     }
  *     ODEON_RECEIVE(broker, odeon_no_answer)
  *     {
  *         odeon_logf(ctx, ODEON_LOG_WARNING, "no price: reason %u", msg->reason);
+ *         return ODEON_NODELETE;
  *     }
  *
  * In the actor that answers:

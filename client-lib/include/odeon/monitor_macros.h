@@ -8,6 +8,7 @@
  *     ODEON_RECEIVE(broker, odeon_down)
  *     {
  *         if (msg->monitor == self->monitor)  ... the worker has ended: msg->reason
+ *         return ODEON_NODELETE;
  *     }
  *
  * A service that is older than this: -ENOSYS.
