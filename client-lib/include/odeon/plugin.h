@@ -12,7 +12,8 @@
  *
  * Threads: behaviours of one actor never run at the same time, but may run on different threads one
  * after the other. Every function of the host table may be called only from within a behaviour, an
- * init or a fini, with the context handed to it, on its thread. None of them blocks.
+ * actor's init or fini, or a plugin's start, with the context handed to it, on its thread. None of
+ * them blocks. In a start, which is nobody's, those that need an actor refuse.
  */
 #ifndef ODEON_PLUGIN_H
 #define ODEON_PLUGIN_H
@@ -140,8 +141,12 @@ struct odeon_host {
     int (*stop)(struct odeon_context *ctx, odeon_ref ref, uint32_t how);
     int (*lookup)(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref); /* 0, -ENOENT */
     void (*log)(struct odeon_context *ctx, uint32_t level, const char *text);
-    /* Message objects. new: zeroed payload of the type's size (+ tail bytes); NULL: no memory. An
-     * object that is freed, or left, without ever having been sent is reported. */
+    /* Message objects. new: zeroed payload of the type's size (+ tail bytes). NULL, with errno:
+     * ENOMEM: no memory; EINVAL: no type that the service knows, or a tail for one that has none;
+     * EMSGSIZE: a size or a tail of more than 32,768 bytes. send: as send, the first `size` bytes
+     * of its payload; also -ESTALE: it is done with (ODEON_FINISHED); -EMSGSIZE: more than its
+     * payload has; -EINVAL: its allocation is none. An object that is freed, or left, without ever
+     * having been sent is reported. */
     struct odeon_message_object *(*message_new)(struct odeon_context *ctx,
                                                 const struct odeon_message_type *type,
                                                 size_t tail_size);

@@ -491,7 +491,7 @@ static inline ODEON_UNUSED_ int odeon_stop_(struct odeon_context *ctx, odeon_ref
 }
 
 /* ---- Message objects: filled first, sent later, several times if wanted. --------------------
- *     struct odeon_message_object *object = odeon_msg_new(ctx, counter_add);  -- NULL: no memory
+ *     struct odeon_message_object *object = odeon_msg_new(ctx, counter_add);  -- NULL: see errno
  *     odeon_msg_fields(object, counter_add)->amount = 3;
  *     odeon_msg_set_allocation(object, ODEON_DELETE);  -- the default is ODEON_NODELETE
  *     odeon_msg_send(ctx, ref, counter_add, object);   -- the object is gone now, if sent
@@ -500,8 +500,9 @@ static inline ODEON_UNUSED_ int odeon_stop_(struct odeon_context *ctx, odeon_ref
  *   NODELETE  it can be sent again;
  *   DELETE    fini has run and it is freed;
  *   DESTROY   fini has run, its storage is kept for the next object of the type;
- *   FINISHED  it is done with, and stays until odeon_msg_free().
- * A send that fails changes nothing. */
+ *   FINISHED  it is done with, and stays until odeon_msg_free(); sending it again: -ESTALE.
+ * A send that fails changes nothing. NULL of odeon_msg_new(): ENOMEM, or EINVAL (a type that the
+ * service does not know) or EMSGSIZE (a tail of more than 32,768 bytes). */
 #define odeon_msg_new(ctx_, message_) odeon_msg_new_((ctx_), odeon_message_of(message_), 0)
 #define odeon_msg_new_tail(ctx_, message_, tail_size_)                                             \
     (ODEON_ASSERT_TAIL_(message_), odeon_msg_new_((ctx_), odeon_message_of(message_), (tail_size_)))
