@@ -128,8 +128,11 @@ static int call_through(struct ctl *ctl, const struct ctl_message *m, int64_t ti
     const struct odeon_post_options options = { .struct_size = sizeof(options), .trace = trace };
     struct odeon_delivery answer;
     struct odeon_port *port = NULL;
-    int r, code = ctl_message_open_port(ctl, "call", &port);
+    int r, code;
 
+    /* nobody who has given an answer its time wants to be told at once that the service restarts */
+    (void)odeon_client_set_patience(ctl->client, timeout_ns);
+    code = ctl_message_open_port(ctl, "call", &port);
     if (code)
         return code;
     r = odeon_port_call_with(port, m->to, m->info->id, m->payload, m->size, timeout_ns, &options,

@@ -135,6 +135,31 @@ static void test_call_over_the_end_of_odeond(void **state)
     clear_scene(&scene);
 }
 
+/* So does a person's call, whose program is told at once of other ends. */
+static void test_odeonctl_calls_over_the_end_of_odeond(void **state)
+{
+    struct probe_work work = { .ns = SECONDS(PATIENCE_S) }; /* as long as it is not killed */
+    char command[512], line[256] = "";
+    struct scene scene;
+    FILE *call;
+
+    (void)state;
+    set_scene(&scene);
+    assert_int_equal(odeon_port_post(scene.port, scene.ledger, scene.work, &work, sizeof(work)), 0);
+    snprintf(command, sizeof(command),
+             "exec '%s' --socket '%s' actor call ledger probe_ask --timeout %d 2>&1", TEST_ODEONCTL,
+             manager_service(scene.manager)->socket, PATIENCE_S);
+    call = popen(command, "re");
+    assert_non_null(call);
+    assert_true(wait_until(service_figure(manager_service(scene.manager), "port_messages") >= 2));
+    take_away(&scene);
+    bring_back(&scene);
+    assert_non_null(fgets(line, sizeof(line), call));
+    if (pclose(call) != 0 || !strstr(line, "probe_told count=0"))
+        fail_msg("odeonctl said: %s", line);
+    clear_scene(&scene);
+}
+
 /* Nobody is there: the call keeps its deadline, and its reply, which comes later, is nobody's. */
 static void test_call_expires_while_nobody_is_there(void **state)
 {
@@ -510,6 +535,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_call_over_the_end_of_odeond),
+        cmocka_unit_test(test_odeonctl_calls_over_the_end_of_odeond),
         cmocka_unit_test(test_call_expires_while_nobody_is_there),
         cmocka_unit_test(test_relative_path_over_the_end_of_odeond),
         cmocka_unit_test(test_poll_over_the_end_of_odeond),
