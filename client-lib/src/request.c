@@ -149,13 +149,17 @@ static int request_try_request(struct odeon_client *client, Odeon__Request *requ
 }
 
 /* Doing it twice is as good as once. A port that was opened and whose answer did not come is closed
- * by the service: nobody claims it. */
+ * by the service: nobody claims it. Descriptors that came without their answer have been closed. */
 static bool request_is_repeatable(const Odeon__Request *request)
 {
     switch (request->body_case) {
     case ODEON__REQUEST__BODY_PORT_OPEN:
     case ODEON__REQUEST__BODY_STATUS:
     case ODEON__REQUEST__BODY_CLIENT_LIST:
+    case ODEON__REQUEST__BODY_CLIENT_SHOW:
+    case ODEON__REQUEST__BODY_USER_LIST:
+    case ODEON__REQUEST__BODY_MEMORY_SHOW:
+    case ODEON__REQUEST__BODY_OBSERVE:
     case ODEON__REQUEST__BODY_LOOKUP:
     case ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN:
     case ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND:
@@ -171,6 +175,8 @@ static bool request_is_repeatable(const Odeon__Request *request)
     case ODEON__REQUEST__BODY_MEMBER_LIST:
     case ODEON__REQUEST__BODY_MESSAGE_LIST:
     case ODEON__REQUEST__BODY_MESSAGE_SHOW:
+    case ODEON__REQUEST__BODY_DEAD_LETTER_LIST:
+    case ODEON__REQUEST__BODY_DEAD_LETTER_SHOW:
     case ODEON__REQUEST__BODY_PORT_REGISTER:
         return true;
     default:

@@ -60,11 +60,14 @@ void connection_service_tell_broken(struct service *s, char *reason)
 static void answer_hello(struct service *s, const Odeon__Request *request, Odeon__Reply *reply)
 {
     Odeon__HelloReply body = ODEON__HELLO_REPLY__INIT;
+    uint8_t token[PORT_TOKEN_BYTES] = { 0 };
 
     snprintf(s->client_name, sizeof(s->client_name), "%s", request->hello->name);
     body.protocol = s->protocol;
     body.service = (char[]){ "9.9.9" };
     body.client_id = 4;
+    body.instance = s->instance;
+    body.token = (ProtobufCBinaryData){ sizeof(token), token };
     reply->body_case = ODEON__REPLY__BODY_HELLO;
     reply->hello = &body;
     reply->error = s->hello_error;
@@ -242,7 +245,9 @@ static void answer(struct service *s, const Odeon__Request *request)
 
     reply.id = request->id;
     atomic_fetch_add(&s->requests, 1);
-    switch (request->body_case) {
+    switch (s->knows_nothing && request->body_case != ODEON__REQUEST__BODY_HELLO
+                ? ODEON__REQUEST__BODY__NOT_SET
+                : request->body_case) {
     case ODEON__REQUEST__BODY_HELLO:
         answer_hello(s, request, &reply);
         return;
@@ -285,9 +290,18 @@ static void answer(struct service *s, const Odeon__Request *request)
     service_send(s, &reply, NULL, 0);
 }
 
-static void *serve(void *argument)
+/* Whether the connection ends instead of an answer. */
+static bool service_ends(struct service *s)
 {
-    struct service *s = argument;
+    unsigned ends = atomic_load(&s->ends);
+
+    if (ends > 0)
+        atomic_store(&s->ends, ends - 1);
+    return ends > 0 || s->close_instead;
+}
+
+static void serve(struct service *s)
+{
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
     ssize_t got;
 
@@ -298,7 +312,7 @@ static void *serve(void *argument)
         if (!request)
             break;
         hello = request->body_case == ODEON__REQUEST__BODY_HELLO;
-        if (!hello && s->close_instead) {
+        if (!hello && service_ends(s)) {
             odeon__request__free_unpacked(request, NULL);
             break;
         }
@@ -309,7 +323,6 @@ static void *serve(void *argument)
         odeon__request__free_unpacked(request, NULL);
     }
     shutdown(s->connection, SHUT_RDWR);
-    return NULL;
 }
 
 static void *accept_and_serve(void *argument)
@@ -317,7 +330,16 @@ static void *accept_and_serve(void *argument)
     struct service *s = argument;
 
     s->connection = accept(s->listener, NULL, NULL);
-    return s->connection < 0 ? NULL : serve(s);
+    while (s->connection >= 0) {
+        int former = s->connection;
+
+        serve(s);
+        if (s->instance == 0)
+            break;
+        s->connection = accept(s->listener, NULL, NULL);
+        close(former);
+    }
+    return NULL;
 }
 
 int connection_service_setup(void **state)

@@ -2,7 +2,8 @@
 /* The service's side of one control connection, played by a test: a socket in a folder of its own,
  * answers as odeond would give them, and, if told so, otherwise than well.
  *
- * A thread of its own answers; the test sets what is to go wrong before it connects.
+ * A thread of its own answers; the test sets what is to go wrong before it connects, but for what
+ * is atomic.
  */
 #pragma once
 
@@ -30,7 +31,11 @@ struct service {
     int hello_error;
     unsigned port_fds;
     bool event_before_reply, close_instead, garbage_instead, strange_id, oversized, wrong_body;
+    bool knows_nothing; /* any request but a greeting is -ENOSYS */
     _Atomic bool holds; /* what comes waits for its answer until this is false */
+    /* not 0: when a connection ends it takes the next one, as this service, once more */
+    uint64_t instance;
+    _Atomic unsigned ends; /* so many requests end the connection, a greeting not */
     /* what it saw */
     _Atomic unsigned requests, interns, port_closes, held;
     char client_name[64];

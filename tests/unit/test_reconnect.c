@@ -7,10 +7,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "client-lib/src/reconnect.h"
+#include "client-lib/src/request.h"
 #include "tests/run/patience.h"
 #include "tests/unit/connection_service.h"
 
@@ -133,6 +135,71 @@ static void test_an_end_is_not_tried_again(void **state)
     pthread_mutex_unlock(&client.mutex);
 }
 
+static bool name_ends(const char *name, const char *end)
+{
+    size_t n = strlen(name), n_end = strlen(end);
+
+    return n >= n_end && strcmp(name + n - n_end, end) == 0;
+}
+
+/* What changes nothing, or says the same twice. */
+static bool is_harmless(const char *name)
+{
+    static const char *const harmless[] = {
+        "status",    "observe",       "lookup", "message_type_find", "message_type_intern",
+        "port_open", "port_register",
+    };
+
+    for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+        if (strcmp(name, harmless[i]) == 0)
+            return true;
+    return name_ends(name, "_list") || name_ends(name, "_show");
+}
+
+/* Asks while the service ends, and comes back: -ENOSYS is its answer to what is made once more. */
+static void ask_over_an_end(struct service *s, struct odeon_client *client,
+                            const ProtobufCFieldDescriptor *field)
+{
+    const ProtobufCMessageDescriptor *what = field->descriptor;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    ProtobufCMessage *body = calloc(1, what->sizeof_message);
+    int result;
+
+    assert_non_null(body);
+    protobuf_c_message_init(what, body);
+    request.body_case = (Odeon__Request__BodyCase)field->id;
+    memcpy((char *)&request + field->offset, &body, sizeof(body));
+    atomic_store(&s->ends, 1);
+    result = client_call(client, &request, ODEON__REPLY__BODY__NOT_SET, NULL);
+    if (result != (is_harmless(field->name) ? -ENOSYS : -ECONNRESET))
+        fail_msg("%s, over an end of the service: %d, %s", field->name, result, odeon_error_text());
+    if (result == -ECONNRESET)
+        assert_non_null(strstr(odeon_error_text(), "whether it was carried out is not known"));
+    free(body);
+}
+
+static void test_what_only_looks_is_asked_again(void **state)
+{
+    const ProtobufCMessageDescriptor *requests = &odeon__request__descriptor;
+    struct service *s = *state;
+    struct odeon_client *client;
+    unsigned n = 0;
+
+    s->instance = 7;
+    s->knows_nothing = true;
+    client = connection_service_client(s);
+    for (unsigned i = 0; i < requests->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &requests->fields[i];
+
+        if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->id == ODEON__REQUEST__BODY_HELLO)
+            continue;
+        ask_over_an_end(s, client, field);
+        n++;
+    }
+    assert_true(n >= 37);
+    odeon_client_disconnect(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +209,8 @@ int main(void)
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test(test_patience_of_any_length),
         cmocka_unit_test(test_an_end_is_not_tried_again),
+        cmocka_unit_test_setup_teardown(test_what_only_looks_is_asked_again,
+                                        connection_service_setup, connection_service_teardown),
     };
 
     return cmocka_run_group_tests_name("coming back", tests, NULL, NULL);
