@@ -69,6 +69,12 @@ struct option_info {
 };
 extern const struct option_info option_table[OPTION_N];
 
+/* What an option does to one command, where that is not what it does to the others. */
+struct option_text {
+    enum option option;
+    const char *doc;
+};
+
 enum { COMMAND_WORDS_ANY = 1000000 };
 
 struct command {
@@ -76,10 +82,11 @@ struct command {
     const char *verb;      /* NULL: the noun alone is the command */
     const char *arguments; /* as shown, "" for none */
     unsigned words_min, words_max;
-    uint64_t options;    /* bits besides OPTIONS_COMMON */
-    const char *doc;     /* one line, no full stop */
-    const char *details; /* more lines for its help, or NULL */
-    const char *choices; /* of its arguments, as in option_info */
+    uint64_t options;                /* bits besides OPTIONS_COMMON */
+    const struct option_text *texts; /* of some of them, up to one without text; NULL: none */
+    const char *doc;                 /* one line, no full stop */
+    const char *details;             /* more lines for its help, or NULL */
+    const char *choices;             /* of its arguments, as in option_info */
     int (*run)(struct ctl *ctl);
 };
 extern const struct command command_table[];
@@ -96,6 +103,9 @@ const struct command *command_find_noun(const char *noun);
 const struct command *command_find(const char *noun, const char *verb);
 /* Whether the entry is the first of its noun. */
 bool command_begins_noun(const struct command *command);
+
+/* What its help says of an option; NULL: that of every command. */
+const char *command_option_doc(const struct command *command, enum option option);
 
 /* Fills ctl from the arguments. 0, or the exit code, after a message; *ret_finished: help or
  * version has been shown.

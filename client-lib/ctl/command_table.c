@@ -23,16 +23,15 @@ const struct option_info option_table[OPTION_N] = {
                        false },
     [OPTION_WORKER] = { "worker", NULL, "Show each worker and the control thread for itself", NULL,
                         false },
-    [OPTION_COUNT] = { "count", "N", "Stop after N: intervals with --watch, else messages", NULL,
-                       false },
+    [OPTION_COUNT] = { "count", "N", "Stop after N messages", NULL, false },
     [OPTION_TYPE] = { "type", "TYPE", "Only actors of this type", "@types", false },
     [OPTION_NAME] = { "name", "NAME", "Register the new actor under this name", NULL, false },
     [OPTION_HOW] = { "how", "delete|destroy|finished", "How the actor ends (delete without it)",
                      "delete destroy finished", false },
     [OPTION_ALL] = { "all", NULL, "Show every command with its options", NULL, false },
     [OPTION_KIND] = { "kind", "KIND",
-                      "Only queues of this kind: ordinary, pinned, follow or detached",
-                      "ordinary pinned follow detached", false },
+                      "Only queues of this kind: ordinary, pinned, follow, aside or detached",
+                      "ordinary pinned follow aside detached", false },
     [OPTION_NODE] = { "node", "N", "Let it live on a worker of memory node N", NULL, false },
     [OPTION_PINNED] = { "pinned", "WORKER",
                         "Let it live on one worker, which nobody steals it from", NULL, true },
@@ -43,7 +42,8 @@ const struct option_info option_table[OPTION_N] = {
                      false },
     [OPTION_BY] = { "by", "user|client|port", "Whose memory to list (user without it)",
                     "user client port", false },
-    [OPTION_OF] = { "of", "REF|NAME", "Only timers that this actor has armed", "@actors", false },
+    [OPTION_OF] = { "of", "REF|NAME", "Only timers that this actor, or port, has armed", "@actors",
+                    false },
     [OPTION_TIMEOUT] = { "timeout", "SECONDS",
                          "Wait so long for the answer (10 without it, fractions allowed)", NULL,
                          false },
@@ -65,12 +65,12 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_PAST] = { "past", NULL, "Show those that are kept of before, and end", NULL, false },
     [OPTION_PERFETTO] = { "perfetto", "FILE", "Write them into a file that ui.perfetto.dev shows",
                           "@file", false },
-    [OPTION_ID] = { "id", "N", "Show what the messages with this trace's id have caused, and end",
-                    NULL, false },
+    [OPTION_ID] = { "id", "N", "Show what is kept of messages with this trace's id, and end", NULL,
+                    false },
     [OPTION_CLIENT] = { "client", "NAME|ID", "Only those that this client has posted", "@clients",
                         false },
     [OPTION_FAILED] = { "failed", NULL, "Only those that could not be run", NULL, false },
-    [OPTION_TRACE] = { "trace", "N", "Give it this trace's id, from 1 on: see odeonctl trace --id",
+    [OPTION_TRACE] = { "trace", "N", "Give it this trace's id (from 1 on; see odeonctl trace --id)",
                        NULL, false },
     [OPTION_SVG] = { "svg", "FILE", "Draw it into this file instead", "@file", false },
 };
@@ -83,6 +83,8 @@ const struct command command_table[] = {
     { .noun = "stats",
       .arguments = "",
       .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_WORKER) | OPTION_BIT(OPTION_COUNT),
+      .texts = (const struct option_text[]){ { OPTION_COUNT, "Stop after N intervals of --watch" },
+                                             { 0 } },
       .doc = "Show what the scheduler has done, from the statistics segment",
       .details =
           "Reads the segment without asking the service, and so works while the service is down.\n"
@@ -93,6 +95,10 @@ const struct command command_table[] = {
       .words_max = 1,
       .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_SORT) |
                  OPTION_BIT(OPTION_TOTAL) | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_BATCH),
+      .texts =
+          (const struct option_text[]){ { OPTION_WATCH, "Look every SECONDS (fractions allowed)" },
+                                        { OPTION_COUNT, "Stop after N looks" },
+                                        { 0 } },
       .doc = "Show what actors do now, by type, by actor, or who sends to whom",
       .details =
           "VIEW is types, actors or flows; on a terminal also queues, workers, clients or users.\n"
@@ -109,6 +115,9 @@ const struct command command_table[] = {
       .options = OPTION_BIT(OPTION_TYPE) | OPTION_BIT(OPTION_SLOWER) | OPTION_BIT(OPTION_PAST) |
                  OPTION_BIT(OPTION_COUNT) | OPTION_BIT(OPTION_PERFETTO) | OPTION_BIT(OPTION_ID) |
                  OPTION_BIT(OPTION_FAILED) | OPTION_BIT(OPTION_CLIENT),
+      .texts =
+          (const struct option_text[]){ { OPTION_TYPE, "Only messages to actors of this type" },
+                                        { 0 } },
       .doc = "Show messages one by one, as they are run",
       .details = "Who sent what to whom, how long it waited and ran, and how many it sent; of one "
                  "actor, to it\n"
@@ -297,6 +306,7 @@ const struct command command_table[] = {
       .arguments = "REF|NAME|--type TYPE",
       .words_max = 1,
       .options = OPTION_BIT(OPTION_HOW) | OPTION_BIT(OPTION_TYPE),
+      .texts = (const struct option_text[]){ { OPTION_TYPE, "All actors of this type" }, { 0 } },
       .doc = "Send an actor, or all of a type, the message that ends it",
       .details = "Messages that it has already been sent come first.",
       .choices = "@actors",
@@ -332,6 +342,10 @@ const struct command command_table[] = {
       .verb = "list",
       .arguments = "",
       .options = OPTIONS_PAGED | OPTION_BIT(OPTION_OF),
+      .texts = (const struct option_text[]){ { OPTION_OF,
+                                               "Only those in which this actor, or client, watches "
+                                               "or is watched" },
+                                             { 0 } },
       .doc = "List who is told when somebody ends, or ends with them",
       .run = ctl_monitor_list },
     { .noun = "group",
@@ -354,6 +368,8 @@ const struct command command_table[] = {
       .arguments = "",
       .options = OPTIONS_PAGED | OPTION_BIT(OPTION_SUMMARY) | OPTION_BIT(OPTION_TYPE) |
                  OPTION_BIT(OPTION_REASON),
+      .texts = (const struct option_text[]){ { OPTION_TYPE, "Only those to actors of this type" },
+                                             { 0 } },
       .doc = "List the dead letters, oldest first",
       .run = ctl_dlq_list },
     { .noun = "dlq",
@@ -461,6 +477,14 @@ const struct command *command_find(const char *noun, const char *verb)
             return c;
     }
     return NULL;
+}
+
+const char *command_option_doc(const struct command *command, enum option option)
+{
+    for (const struct option_text *t = command ? command->texts : NULL; t && t->doc; t++)
+        if (t->option == option)
+            return t->doc;
+    return option_table[option].doc;
 }
 
 bool command_begins_noun(const struct command *command)

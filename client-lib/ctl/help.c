@@ -15,7 +15,7 @@ static void help_show_synopsis(struct ctl *ctl, const struct command *c)
             *c->arguments ? " " : "", c->arguments);
 }
 
-static void help_show_options(struct ctl *ctl, uint64_t options)
+static void help_show_options(struct ctl *ctl, const struct command *c, uint64_t options)
 {
     for (int o = 0; o < OPTION_N; o++) {
         char left[48];
@@ -29,7 +29,8 @@ static void help_show_options(struct ctl *ctl, uint64_t options)
                  option_table[o].argument ? option_table[o].argument : "",
                  option_table[o].optional ? "]" : "");
         fprintf(ctl->out, "  %-18s %s%s\n", left,
-                strlen(left) > 18 ? "\n                     " : "", option_table[o].doc);
+                strlen(left) > 18 ? "\n                     " : "",
+                command_option_doc(c, (enum option)o));
     }
 }
 
@@ -42,10 +43,10 @@ void help_show_command(struct ctl *ctl, const struct command *c)
         fprintf(ctl->out, "%s\n", c->details);
     if (c->options) {
         fputs("\nOptions:\n", ctl->out);
-        help_show_options(ctl, c->options);
+        help_show_options(ctl, c, c->options);
     }
     fputs("\nOptions of every command:\n", ctl->out);
-    help_show_options(ctl, OPTIONS_COMMON);
+    help_show_options(ctl, NULL, OPTIONS_COMMON);
 }
 
 static void help_show_line(struct ctl *ctl, const struct command *c)
@@ -78,7 +79,7 @@ void help_show_program(struct ctl *ctl)
     for (size_t i = 0; i < command_table_n; i++)
         help_show_line(ctl, &command_table[i]);
     fputs("\nOptions of every command:\n", ctl->out);
-    help_show_options(ctl, OPTIONS_COMMON);
+    help_show_options(ctl, NULL, OPTIONS_COMMON);
     fputs("\nLists also take --limit and --after.  Actors are written as "
           "EXECUTOR.SLOT.GENERATION (without EXECUTOR: 1) or by their registered name.\n"
           "Exit codes: 0 done, 1 refused, 2 usage, 3 service unreachable, 4 version mismatch, "
@@ -94,10 +95,10 @@ static void help_show_all(struct ctl *ctl)
 
         help_show_synopsis(ctl, c);
         fprintf(ctl->out, "  %s\n", c->doc);
-        help_show_options(ctl, c->options);
+        help_show_options(ctl, c, c->options);
     }
     fputs("Options of every command:\n", ctl->out);
-    help_show_options(ctl, OPTIONS_COMMON);
+    help_show_options(ctl, NULL, OPTIONS_COMMON);
 }
 
 int ctl_help(struct ctl *ctl)
