@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The laws that compare documents with the tree: the map, the atomic words, sizes and offsets. Part
-# of law.sh, whose variables and functions it uses.
+# The laws that compare documents with the tree: the map, the atomic words, sizes and offsets,
+# counters. Part of law.sh, whose variables and functions it uses.
 MAP=docs/architecture.md ORDERS=docs/memory-orders
 
 # The map is the fence under "Where things live". A line in the first column names folders, one that
@@ -159,4 +159,38 @@ check_sizes()
     law "$text" "$WORK/found"
     echo "# compared: $(wc -l <"$WORK/layouts") sizes and offsets of" \
         "$(cut -f 3 "$WORK/layouts" | sort -u | wc -l) structs"
+}
+
+# The first column of the table: names in backquotes; one that begins with "_" has the beginning of
+# the one before it ("`steals_core`, `_l2`").
+read_described_stats()
+{
+    awk -F '|' '
+        !/^\| `/ { next }
+        {
+            n = split($2, word, /[^a-z0-9_]+/)
+            for (i = 1; i <= n; i++) {
+                if (word[i] == "") continue
+                name = word[i]
+                if (name ~ /^_/) { stem = last; sub(/_[^_]*$/, "", stem); name = stem name }
+                print name
+                last = name
+            }
+        }' "$1"
+}
+
+check_stats()
+{
+    local text="every figure of proto/stats.def is on docs/statistics.md, and nothing else"
+    local page=docs/statistics.md table=proto/stats.def
+    sed -nE 's/^STAT(_DERIVED|_GAUGE)?\(([a-z0-9_]+),.*/\2/p' $table | sort -u >"$WORK/stats"
+    if [ ! -s "$WORK/stats" ] || [ ! -r $page ]; then
+        echo "$page: cannot be compared with $table" >"$WORK/found"
+    else
+        read_described_stats $page | sort -u >"$WORK/described"
+        comm -23 "$WORK/stats" "$WORK/described" | sed "s|.*|$page: no row has &|" >"$WORK/found"
+        comm -13 "$WORK/stats" "$WORK/described" |
+            sed "s|.*|$page: there is no & in $table|" >>"$WORK/found"
+    fi
+    law "$text" "$WORK/found"
 }

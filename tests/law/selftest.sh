@@ -120,6 +120,13 @@ seed atomics daemon/common/seed.c "$SPDX\nstatic _Atomic int seed_word;" "seed_w
 seed sizes docs/seed.md "struct segment_queue, 127 bytes" "segment_queue is 128, not 127"
 seed sizes docs/seed.md '```\nstruct segment_queue, 128 bytes\n 3 sel\n```' \
     "sel of struct segment_queue is 4, not 3"
+seed stats docs/statistics.md '| `seed_figure` | seeds | |' "there is no seed_figure"
+cp "$TREE/proto/stats.def" "$WORK/stats.def"
+echo 'STAT(seed_figure, "seeds")' >>"$TREE/proto/stats.def"
+bash "$HERE/law.sh" "$TREE" stats >"$WORK/out" 2>&1
+[ $? = 1 ] && grep -q '^# docs/statistics.md: no row has seed_figure$' "$WORK/out"
+verdict $? "stats: proto/stats.def with a figure that the page does not have"
+mv "$WORK/stats.def" "$TREE/proto/stats.def"
 # A module that the map does not name, and one that it names and is not there.
 echo "$SPDX" >"$TREE/daemon/common/seed_module.c"
 mv "$TREE/proto/bounds.h" "$WORK/bounds.h"
