@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # The laws that compare documents with the tree: the map, the atomic words, sizes and offsets,
-# counters. Part of law.sh, whose variables and functions it uses.
+# counters, names. Part of law.sh, whose variables and functions it uses.
 MAP=docs/architecture.md ORDERS=docs/memory-orders
 
 # The map is the fence under "Where things live". A line in the first column names folders, one that
@@ -193,4 +193,29 @@ check_stats()
             sed "s|.*|$page: there is no & in $table|" >>"$WORK/found"
     fi
     law "$text" "$WORK/found"
+}
+
+# What the pages on the engine call by a name of C, in backquotes, "FILE:LINE<tab>NAME".
+read_cited_names()
+{
+    grep -E -e '^docs/(engine|memory-orders)(/[^/]*)?\.md$' \
+        -e '^docs/(shared-memory|commit-protocol)\.md$' "$WORK/files" |
+        xargs -d '\n' -r grep -noE '`[a-z][a-z0-9]*(_[a-z0-9]+)+[`(]' /dev/null |
+        sed -E "s/^([^:]*:[0-9]+):.([a-z0-9_]*).*/\\1$TAB\\2/"
+}
+
+check_cited()
+{
+    read_cited_names >"$WORK/cited"
+    cut -f 2 "$WORK/cited" | sort -u >"$WORK/cited_names"
+    xargs -d '\n' grep -owhFf "$WORK/cited_names" /dev/null <"$WORK/c_files" |
+        sort -u >"$WORK/there"
+    awk -F '\t' '
+        FNR == NR { there[$1] = 1; next }
+        !($2 in there) { print $1 ": no C file has " $2 }
+        ' "$WORK/there" "$WORK/cited" >"$WORK/found"
+    if [ ! -s "$WORK/cited" ]; then
+        echo "docs/engine: no page has a name of C" >"$WORK/found"
+    fi
+    law "what the pages on the engine name is in the sources" "$WORK/found"
 }

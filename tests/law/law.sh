@@ -19,7 +19,7 @@ fi
 ROOT=$(realpath -e "${1-}") || exit 2
 shift
 ALL=(readable includes headers size functions names format width tables map atomics
-    sizes stats labels rules top licence machine shell tests)
+    sizes stats cited labels rules top licence machine shell tests)
 GROUPS_RUN=("$@")
 [ $# -gt 0 ] || GROUPS_RUN=("${ALL[@]}")
 cd "$ROOT" || exit 2

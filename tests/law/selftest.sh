@@ -127,6 +127,7 @@ bash "$HERE/law.sh" "$TREE" stats >"$WORK/out" 2>&1
 [ $? = 1 ] && grep -q '^# docs/statistics.md: no row has seed_figure$' "$WORK/out"
 verdict $? "stats: proto/stats.def with a figure that the page does not have"
 mv "$WORK/stats.def" "$TREE/proto/stats.def"
+seed cited docs/engine/seed.md 'see `gulp_seed_not_there`' "no C file has gulp_seed_not_there"
 # A module that the map does not name, and one that it names and is not there.
 echo "$SPDX" >"$TREE/daemon/common/seed_module.c"
 mv "$TREE/proto/bounds.h" "$WORK/bounds.h"
