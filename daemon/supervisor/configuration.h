@@ -18,7 +18,8 @@ enum { PLUGINS_CONFIGURED_MAX = 256, OPTIONS_TEXT_MAX = 640 };
 /* What file and --set can say. */
 struct config {
     enum log_level log_level;
-    bool developer; /* plugins are loaded where they lie; small sizes */
+    bool developer;        /* plugins are loaded where they lie; small sizes */
+    bool argument_refused; /* config_load() has refused an argument, not what the file has */
     uint64_t drain_timeout_ns;
     uint64_t plugin_load_ns; /* 0: any time */
     uint64_t restart_delay_max_ns;

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "odeond: %s\n", text);
         fprintf(stderr, "odeond: try --help\n");
         options_fini(&options);
-        return 2;
+        return EXIT_USAGE;
     case OPTIONS_RUN:
         break;
     }

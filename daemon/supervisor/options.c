@@ -313,7 +313,9 @@ int config_load(struct config *config, const struct options *options, char *text
         if (r < 0)
             return r;
     }
-    return options_apply_command_line(config, options, text);
+    r = options_apply_command_line(config, options, text);
+    config->argument_refused = r < 0 && r != -ENOMEM;
+    return r;
 }
 
 void config_fini(struct config *config)

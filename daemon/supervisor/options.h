@@ -23,6 +23,9 @@ struct options {
     char **argv; /* kept to lay the command line over a configuration that is read again */
 };
 
+/* odeond's exit status when its command line is wrong. */
+enum { EXIT_USAGE = 2 };
+
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_USAGE };
 
 /* OPTIONS_DONE: help or version were printed; OPTIONS_USAGE: `text` (OPTIONS_TEXT_MAX) says what is

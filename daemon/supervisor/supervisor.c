@@ -541,6 +541,7 @@ static int supervisor_prepare(struct supervisor *supervisor)
     int r = config_load(&supervisor->config, &supervisor->options, text);
 
     if (r < 0) {
+        supervisor->exit_status = supervisor->config.argument_refused ? EXIT_USAGE : 1;
         log_error("%s", text);
         return r;
     }
@@ -616,7 +617,8 @@ int supervisor_run(struct options *options)
     supervisor_wire(supervisor);
     supervisor_raise_descriptor_limit();
     if (supervisor_prepare(supervisor) < 0) {
-        supervisor->exit_status = 1;
+        if (supervisor->exit_status == 0)
+            supervisor->exit_status = 1;
     } else if (supervisor->options.check) {
         log_notice("the configuration is in order");
     } else if (uv_loop_init(&supervisor->loop) < 0) {

@@ -159,14 +159,20 @@ static void test_what_a_killed_service_left_is_taken_over(void **state)
 static void test_bad_settings_are_refused_with_a_reason(void **state)
 {
     static const struct {
-        const char *setting, *text;
+        const char *option, *value, *text;
+        int status; /* 1: it is the executor that says so */
     } bad[] = {
-        { "no-such-setting=1", "unknown setting 'no-such-setting'" },
-        { "workers=0", "setting workers: 0 is out of range" },
-        { "stealing=greed", "'greed' is no policy" },
-        { "limit-bytes=12Q", "'12Q' is not a number of bytes" },
-        { "outbox-bytes=1", "setting outbox-bytes: 1 is out of range" },
-        { "workers", "expected KEY=VALUE" },
+        { "--set", "no-such-setting=1", "unknown setting 'no-such-setting'", 1 },
+        { "--set", "workers=0", "setting workers: 0 is out of range", 1 },
+        { "--set", "stealing=greed", "'greed' is no policy", 1 },
+        { "--set", "limit-bytes=12Q", "'12Q' is not a number of bytes", 1 },
+        { "--set", "outbox-bytes=1", "setting outbox-bytes: 1 is out of range", 1 },
+        { "--set", "workers", "expected KEY=VALUE", 2 },
+        { "--set", "quota-ports=x", "quota-ports: 'x' is not", 2 },
+        { "--log-level", "loud", "log-level: 'loud' is not one of", 2 },
+        { "--plugin", "here.so", "plugin: 'here.so' is not an absolute path", 2 },
+        { "--executor", "", "executor: an empty path", 2 },
+        { "--config", "/nowhere/odeond.conf", "/nowhere/odeond.conf: ", 1 },
     };
 
     (void)state;
@@ -174,11 +180,13 @@ static void test_bad_settings_are_refused_with_a_reason(void **state)
         struct service service;
 
         service_make_dir(&service);
-        service_spawn(&service, (const char *const[]){ "--set", bad[i].setting, NULL });
+        service_spawn(&service, (const char *const[]){ bad[i].option, bad[i].value, NULL });
         int ended = service_wait_end(&service);
-        assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) != 0);
+        assert_true(WIFEXITED(ended));
+        if (WEXITSTATUS(ended) != bad[i].status)
+            fail_msg("%s %s: ended with %d", bad[i].option, bad[i].value, WEXITSTATUS(ended));
         if (!service_log_has(&service, bad[i].text))
-            fail_msg("--set %s: the log does not say: %s", bad[i].setting, bad[i].text);
+            fail_msg("%s %s: the log does not say: %s", bad[i].option, bad[i].value, bad[i].text);
         service_end(&service);
     }
 }

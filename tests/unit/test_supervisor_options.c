@@ -149,6 +149,7 @@ static void test_mistakes_in_the_file(void **state)
         assert_true(load((const char *const[]){ NULL }) < 0);
         assert_non_null(strstr(text, path));
         assert_non_null(strstr(text, cases[i].text));
+        assert_false(config.argument_refused);
         clean(NULL);
     }
 }
@@ -161,6 +162,7 @@ static void test_mistakes_in_arguments(void **state)
     assert_string_equal(text, "--set workers: expected KEY=VALUE");
     clean(NULL);
     assert_int_equal(LOAD("--log-level", "x"), -EINVAL);
+    assert_true(config.argument_refused);
     clean(NULL);
     assert_int_equal(
         options_parse(&options, 2, (char *[]){ (char *)"odeond", (char *)"extra", NULL }, text),
