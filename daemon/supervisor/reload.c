@@ -175,6 +175,7 @@ void reload_begin(struct reload *reload, struct seat *seat)
     if (reload->running) {
         reload->again = true;
         log_notice("a reload is running already: the configuration is read once more when it ends");
+        boot_release(seat); /* which may be what that one waits for */
         return;
     }
     reload->running = true;

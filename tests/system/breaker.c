@@ -4,10 +4,18 @@
 
 #include <fcntl.h>
 #include <odeon/plugin.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "daemon/common/check.h"
+
+static __attribute__((constructor)) void breaker_on_load(void)
+{
+    const char *file = getenv("BREAKER_FILE");
+
+    check("breaker.B2", !file || access(file, F_OK) < 0);
+}
 
 ODEON_STATE(breaker, { struct breaker_page *page; });
 

@@ -4,6 +4,7 @@
  * the function.
  *
  * breaker.B1  The page does not say so.
+ * breaker.B2  While the plugin is loaded there is no file that BREAKER_FILE names.
  */
 #pragma once
 

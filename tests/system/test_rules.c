@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -28,16 +29,16 @@ struct bench {
     uint32_t number_type, told_type;
 };
 
-static void begin(struct bench *b, const char *stops)
+static void begin_in_folder(struct bench *b, const char *stops)
 {
     struct breaker_args args = { 0 };
 
-    memset(b, 0, sizeof(*b));
-    service_start(&b->service,
+    service_spawn(&b->service,
                   (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
                                          "attempts=1", "--set", "suspect-deaths=1", "--set", stops,
                                          "--executor", TEST_EXECUTOR_EXPORTING, "--plugin",
                                          TEST_BREAKER, NULL });
+    service_wait_ready(&b->service);
     b->page = service_map_page(&b->service, args.page, sizeof(args.page), sizeof(*b->page));
     b->client = service_connect(&b->service, "rules");
     b->number_type = message_id(b->client, odeon_message_of(breaker_number));
@@ -46,12 +47,33 @@ static void begin(struct bench *b, const char *stops)
     b->port = port_open_or_fail(b->client, 0, 0, false);
 }
 
+static const char *begin_folder(struct bench *b)
+{
+    memset(b, 0, sizeof(*b));
+    service_make_dir(&b->service);
+    return b->service.dir;
+}
+
+static void begin(struct bench *b, const char *stops)
+{
+    begin_folder(b);
+    begin_in_folder(b, stops);
+}
+
 static void end(struct bench *b)
 {
     odeon_client_disconnect(b->client);
     assert_int_equal(service_stop(&b->service, SIGTERM), 0);
     munmap(b->page, sizeof(*b->page));
     service_end(&b->service);
+}
+
+static void touch(const char *file)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    close(fd);
 }
 
 static void post(struct bench *b, uint64_t n)
@@ -163,6 +185,38 @@ static void test_it_goes_on_below_the_limit(void **state)
     }
 }
 
+/* A reload that waits for an executor which does not get ready keeps nobody from starting one. */
+static void test_each_reload_starts_one(void **state)
+{
+    enum { HELD = 3 };
+    char file[96];
+    struct bench b;
+
+    (void)state;
+    snprintf(file, sizeof(file), "%s/breaks", begin_folder(&b));
+    assert_int_equal(setenv("BREAKER_FILE", file, 1), 0);
+    begin_in_folder(&b, "rule-stops-max=1");
+    touch(file);
+    atomic_store(&b.page->breaks, 1);
+    post(&b, 0);
+    for (unsigned i = 1; i < HELD; i++) {
+        assert_true(wait_until(service_log_count(&b.service, "the executor stays down") == i));
+        assert_int_equal(service_log_count(&b.service, "which was down over a broken rule"), i - 1);
+        assert_int_equal(kill(b.service.pid, SIGHUP), 0);
+    }
+    assert_true(wait_until(service_log_count(&b.service, "the executor stays down") == HELD));
+    assert_int_equal(service_log_count(&b.service, "rule breaker.B2 is broken: "), HELD - 1);
+    assert_int_equal(unlink(file), 0);
+    atomic_store(&b.page->breaks, 0);
+    assert_int_equal(kill(b.service.pid, SIGHUP), 0);
+    receive(&b, 0, true);
+    /* the first one, and the one that was asked for while it ran */
+    assert_true(wait_until(
+        service_log_count(&b.service, "the configuration has been read again and applied") == 2));
+    assert_int_equal(unsetenv("BREAKER_FILE"), 0);
+    end(&b);
+}
+
 /* A stop while it is down is no matter. */
 static void test_a_stop_while_it_is_down(void **state)
 {
@@ -181,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_stays_down_until_told),
         cmocka_unit_test(test_it_goes_on_below_the_limit),
+        cmocka_unit_test(test_each_reload_starts_one),
         cmocka_unit_test(test_a_stop_while_it_is_down),
     };
 
