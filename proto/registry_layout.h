@@ -18,8 +18,9 @@
  *     stays: the next port there has another.
  * registry_layout.G5  Settings lie here twice; `settings_copy` says which copy counts, by one
  *     store.
- * registry_layout.G6  Of two plugins with one path the one with the greater serial counts: the
- *     other was being replaced.
+ * registry_layout.G6  A plugin that the entry of another one says it replaces does not count: its
+ *     file has been read anew, and it goes when that is in force.  Two that have a path in common
+ *     and do not say so were loaded one after the other from there.
  * registry_layout.G7  Until it is settled, plugins and settings are not recorded and no client has
  *     a port: a successor begins anew, with the same instance, so that clients that are connected
  *     already go on.
@@ -78,9 +79,9 @@ struct registry_port {
 
 struct registry_plugin {
     _Atomic uint32_t state;
-    uint32_t serial;     /* of its descriptor, plugin-SERIAL */
-    uint32_t configured; /* 1: the configuration names it */
-    uint32_t reserved;
+    uint32_t serial;               /* of its descriptor, plugin-SERIAL */
+    uint32_t configured;           /* 1: the configuration names it */
+    uint32_t replaces;             /* a serial; 0: none (registry_layout.G6) */
     char name[ODEON_NAME_MAX + 1]; /* "" until it was loaded once */
     char path[REGISTRY_PATH_BYTES];
 };

@@ -272,7 +272,7 @@ static int persist_push_plugin(struct persist *persist, struct kept_plugin *plug
 static int persist_record_plugin(struct persist *persist, const struct kept_plugin *plugin)
 {
     return registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path,
-                               plugin->configured);
+                               plugin->configured, plugin->replaces);
 }
 
 /* A plugin on its way into the store; it may go before it is there. */

@@ -27,6 +27,7 @@ struct kept_plugin {
     unsigned refusals; /* in a row, by executors that were to go on with it */
     bool configured;   /* the configuration names it */
     uint32_t serial;   /* of its descriptor in the store; 0: it is in none */
+    uint32_t replaces; /* serial of the one whose file it has, read anew; 0: of none */
     bool unrecorded;   /* it is there, and the registry does not say so yet */
 };
 

@@ -255,7 +255,7 @@ uint32_t registry_next_plugin(struct registry_file *file)
 }
 
 int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name,
-                        const char *path, bool configured)
+                        const char *path, bool configured, uint32_t replaces)
 {
     if (!file->map)
         return 0;
@@ -268,6 +268,7 @@ int registry_put_plugin(struct registry_file *file, uint32_t serial, const char 
             continue;
         entry->serial = serial;
         entry->configured = configured;
+        entry->replaces = replaces;
         snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "");
         snprintf(entry->path, sizeof(entry->path), "%s", path);
         registry_set_state(&entry->state, REGISTRY_OPEN);

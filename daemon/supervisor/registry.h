@@ -44,9 +44,9 @@ void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t 
 
 /* A serial that no plugin has had; 0 without a registry. */
 uint32_t registry_next_plugin(struct registry_file *file);
-/* 0, -ENOSPC, -ENAMETOOLONG. */
+/* `replaces`: registry_layout.G6.  0, -ENOSPC, -ENAMETOOLONG. */
 int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name,
-                        const char *path, bool configured);
+                        const char *path, bool configured, uint32_t replaces);
 void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name);
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 

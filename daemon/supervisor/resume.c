@@ -79,34 +79,68 @@ static void resume_drop_plugin(struct seat *seat, struct kept_plugin *plugin)
 static int resume_restore_plugin(struct seat *seat, const struct registry_plugin *entry)
 {
     int fd = store_take(&seat->service->persist->store, "plugin-%u", entry->serial);
-    struct kept_plugin *twin, *plugin;
+    struct kept_plugin *plugin;
 
     if (fd < 0) {
         log_error("plugin %s is lost: its file is not in the store", entry->path);
         seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
         return 0;
     }
-    twin = plugin_store_find_path(&seat->plugins, entry->path);
-    if (twin && twin->serial > entry->serial) { /* registry_layout.G6 */
-        close(fd);
-        seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
-        return 0;
-    }
-    if (twin)
-        resume_drop_plugin(seat, twin);
     plugin = plugin_store_add(&seat->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
     if (!plugin)
         return -ENOMEM;
     plugin->serial = entry->serial;
     plugin->configured = entry->configured;
+    plugin->replaces = entry->replaces;
     return 0;
+}
+
+static bool resume_is_replaced(const struct plugin_store *store, const struct kept_plugin *plugin)
+{
+    for (size_t i = 0; i < store->n; i++)
+        if (store->list[i].replaces == plugin->serial)
+            return true;
+    return false;
+}
+
+/* registry_layout.G6.  Looked at before any of them goes: one that is replaced may have replaced
+ * another. */
+static void resume_drop_replaced(struct seat *seat)
+{
+    bool replaced[ODEON_PLUGINS_MAX];
+
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        replaced[i] = resume_is_replaced(&seat->plugins, &seat->plugins.list[i]);
+    for (size_t i = seat->plugins.n; i-- > 0;)
+        if (replaced[i])
+            resume_drop_plugin(seat, &seat->plugins.list[i]);
+}
+
+/* Of those from this path the one that was loaded last: what is there now is likest to it.  NULL:
+ * there is none, or the file has been read anew for a line before this one. */
+static struct kept_plugin *resume_find_newest(struct seat *seat, const char *path)
+{
+    struct kept_plugin *newest = NULL;
+
+    for (size_t i = 0; i < seat->plugins.n; i++) {
+        struct kept_plugin *plugin = &seat->plugins.list[i];
+
+        if (strcmp(plugin->path, path) != 0)
+            continue;
+        if (plugin->serial == 0)
+            return NULL;
+        if (!newest || plugin->serial > newest->serial)
+            newest = plugin;
+    }
+    return newest;
 }
 
 /* After an orderly end the files of configured plugins are read again, like the rest of the
  * configuration. */
-static void resume_refresh_plugin(struct seat *seat, const char *path)
+static void resume_refresh_plugin(struct seat *seat, struct kept_plugin *old)
 {
-    struct kept_plugin *old = plugin_store_find_path(&seat->plugins, path), *plugin;
+    const char *path = old->path;
+    struct kept_plugin *plugin;
     char text[PLUGIN_TEXT_MAX];
     int fd = plugin_copy(path, -1, text);
 
@@ -121,9 +155,8 @@ static void resume_refresh_plugin(struct seat *seat, const char *path)
         return;
     }
     plugin->configured = true;
-    resume_drop_plugin(seat,
-                       /* the first of this path: the old one */
-                       plugin_store_find_path(&seat->plugins, path));
+    plugin->replaces = old->serial;
+    resume_drop_plugin(seat, old);
 }
 
 static int resume_restore_plugins(struct seat *seat)
@@ -134,6 +167,8 @@ static int resume_restore_plugins(struct seat *seat)
     for (uint32_t i = 0; i < ODEON_PLUGINS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->plugins[i].state, memory_order_acquire) != REGISTRY_FREE)
             r = resume_restore_plugin(seat, &map->plugins[i]);
+    if (r == 0)
+        resume_drop_replaced(seat);
     if (r < 0 || !seat->service->persist->clean)
         return r;
     for (size_t i = seat->plugins.n; i-- > 0;)
@@ -142,9 +177,12 @@ static int resume_restore_plugins(struct seat *seat)
             log_notice("plugin %s is no longer configured", seat->plugins.list[i].path);
             resume_drop_plugin(seat, &seat->plugins.list[i]);
         }
-    for (size_t i = 0; i < seat->service->config->n_plugins; i++)
-        if (plugin_store_find_path(&seat->plugins, seat->service->config->plugins[i]))
-            resume_refresh_plugin(seat, seat->service->config->plugins[i]);
+    for (size_t i = 0; i < seat->service->config->n_plugins; i++) {
+        struct kept_plugin *old = resume_find_newest(seat, seat->service->config->plugins[i]);
+
+        if (old)
+            resume_refresh_plugin(seat, old);
+    }
     return 0;
 }
 

@@ -137,6 +137,60 @@ static void test_plugins(void **state)
     manager_end(manager);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[1 << 22];
+    int in = open(from, O_RDONLY | O_CLOEXEC),
+        out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t n = read(in, bytes, sizeof(bytes));
+
+    assert_in_range(n, 1, sizeof(bytes) - 1);
+    assert_int_equal(write(out, bytes, (size_t)n), n);
+    close(in);
+    close(out);
+}
+
+static void expect_probe_and_passer(struct manager *manager)
+{
+    char text[4096];
+
+    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "plugin list"), 0);
+    assert_non_null(strstr(text, "probe "));
+    assert_non_null(strstr(text, "passer "));
+    assert_int_equal(count_plugins(manager), 2);
+    assert_int_equal(manager_store_count(manager, "plugin-"), 2);
+}
+
+/* Plugins that were loaded from one path, one after the other, are two, also where the
+ * configuration comes to name that path. */
+static void test_plugins_from_one_path(void **state)
+{
+    char path[96];
+    const char *const configured[] = { COMMON, "--plugin", path, NULL };
+    struct manager *manager = start(plain);
+    struct odeon_client *client = service_connect(manager_service(manager), "plugins");
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/plugin.so", manager_service(manager)->dir);
+    copy_file(TEST_PROBE, path);
+    load_plugin(client, path);
+    copy_file(TEST_PASSER, path);
+    load_plugin(client, path);
+    odeon_client_disconnect(client);
+    expect_probe_and_passer(manager);
+    kill_and_wait(manager);
+    expect_probe_and_passer(manager);
+    manager_set_program(manager, NULL, configured);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(manager_restart(manager), 0);
+        manager_wait_ready(manager);
+        expect_probe_and_passer(manager);
+        kill_and_wait(manager);
+        expect_probe_and_passer(manager);
+    }
+    manager_end(manager);
+}
+
 static void test_figures_go_on(void **state)
 {
     struct manager *manager = start(with_probe);
@@ -484,6 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_plugins),
+        cmocka_unit_test(test_plugins_from_one_path),
         cmocka_unit_test(test_figures_go_on),
         cmocka_unit_test(test_client_ids_have_64_bits),
         cmocka_unit_test(test_registry_of_another_layout_is_kept),

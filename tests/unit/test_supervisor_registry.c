@@ -148,19 +148,21 @@ static void test_plugins(void **state)
     make(&file);
     assert_int_equal(registry_next_plugin(&file), 1);
     assert_int_equal(registry_next_plugin(&file), 2);
-    assert_int_equal(registry_put_plugin(&file, 1, NULL, "/a.so", true), 0);
+    assert_int_equal(registry_put_plugin(&file, 1, NULL, "/a.so", true, 7), 0);
     registry_set_plugin_name(&file, 1, "a");
     assert_string_equal(file.map->plugins[0].name, "a");
     assert_string_equal(file.map->plugins[0].path, "/a.so");
     assert_int_equal(file.map->plugins[0].configured, 1);
+    assert_int_equal(file.map->plugins[0].replaces, 7);
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
-    assert_int_equal(registry_put_plugin(&file, 2, NULL, path, false), -ENAMETOOLONG);
+    assert_int_equal(registry_put_plugin(&file, 2, NULL, path, false, 0), -ENAMETOOLONG);
     for (uint32_t i = 1; i < ODEON_PLUGINS_MAX; i++)
-        assert_int_equal(registry_put_plugin(&file, 100 + i, "b", "/b.so", false), 0);
-    assert_int_equal(registry_put_plugin(&file, 2, NULL, "/c.so", false), -ENOSPC);
+        assert_int_equal(registry_put_plugin(&file, 100 + i, "b", "/b.so", false, 0), 0);
+    assert_int_equal(registry_put_plugin(&file, 2, NULL, "/c.so", false, 0), -ENOSPC);
     registry_free_plugin(&file, 1);
-    assert_int_equal(registry_put_plugin(&file, 2, NULL, "/c.so", false), 0);
+    assert_int_equal(registry_put_plugin(&file, 2, NULL, "/c.so", false, 0), 0);
+    assert_int_equal(file.map->plugins[0].replaces, 0);
     registry_close(&file);
 }
 
@@ -224,7 +226,7 @@ static void test_without_a_registry(void **state)
     registry_set_port(&none, 0, REGISTRY_OPEN);
     registry_set_port_ref(&none, 0, 1, 1);
     assert_int_equal(registry_next_plugin(&none), 0);
-    assert_int_equal(registry_put_plugin(&none, 1, NULL, "/a.so", true), 0);
+    assert_int_equal(registry_put_plugin(&none, 1, NULL, "/a.so", true, 0), 0);
     registry_set_plugin_name(&none, 1, "a");
     registry_free_plugin(&none, 1);
     assert_int_equal(registry_put_settings(&none, &settings), 0);
