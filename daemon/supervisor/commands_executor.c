@@ -18,15 +18,23 @@
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_settings.h"
 
+static void commands_executor_forget(struct seat *seat, struct kept_plugin *plugin)
+{
+    persist_forget_plugin(seat->service->persist, plugin);
+    plugin_store_remove(&seat->plugins, plugin);
+}
+
 static void commands_executor_remember_plugin(struct seat *seat, struct link_request *request,
                                               const Odeon__Reply *reply)
 {
+    const char *path = request->request->plugin_load->path;
     struct kept_plugin *plugin;
 
     if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
         return;
-    plugin = plugin_store_add(&seat->plugins, reply->plugin->name,
-                              request->request->plugin_load->path, request->fd);
+    while ((plugin = plugin_store_find_left_out(&seat->plugins, reply->plugin->name, path)))
+        commands_executor_forget(seat, plugin); /* safe_mode.SM2 */
+    plugin = plugin_store_add(&seat->plugins, reply->plugin->name, path, request->fd);
     request->fd = -1;
     if (plugin) {
         plugin->loaded = true;
@@ -42,10 +50,8 @@ static void commands_executor_forget_plugin(struct seat *seat, const char *name)
 {
     struct kept_plugin *plugin = plugin_store_find(&seat->plugins, name);
 
-    if (!plugin)
-        return;
-    persist_forget_plugin(seat->service->persist, plugin);
-    plugin_store_remove(&seat->plugins, plugin);
+    if (plugin)
+        commands_executor_forget(seat, plugin);
 }
 
 /* What a success changes in the start of the next executor. */

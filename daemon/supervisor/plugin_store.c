@@ -132,8 +132,22 @@ int plugin_store_set_name(struct kept_plugin *plugin, const char *name)
 struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name)
 {
     for (size_t i = 0; i < store->n; i++)
-        if (store->list[i].name && strcmp(store->list[i].name, name) == 0)
+        if (store->list[i].name && !store->list[i].left_out &&
+            strcmp(store->list[i].name, name) == 0)
             return &store->list[i];
+    return NULL;
+}
+
+struct kept_plugin *plugin_store_find_left_out(struct plugin_store *store, const char *name,
+                                               const char *path)
+{
+    for (size_t i = 0; i < store->n; i++) {
+        struct kept_plugin *plugin = &store->list[i];
+
+        if (plugin->left_out &&
+            (plugin->name ? strcmp(plugin->name, name) : strcmp(plugin->path, path)) == 0)
+            return plugin;
+    }
     return NULL;
 }
 

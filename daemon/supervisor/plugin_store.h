@@ -44,7 +44,12 @@ int plugin_copy(const char *path, int fd, char *text);
 struct kept_plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
                                      int fd);
 int plugin_store_set_name(struct kept_plugin *plugin, const char *name);
+/* But for those that are left out: they are not loaded. */
 struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name);
+/* One that is left out and whose place a plugin of that name takes, or, where it has never told
+ * its own, one from that path. */
+struct kept_plugin *plugin_store_find_left_out(struct plugin_store *store, const char *name,
+                                               const char *path);
 /* the first one */
 struct kept_plugin *plugin_store_find_path(struct plugin_store *store, const char *path);
 void plugin_store_remove(struct plugin_store *store, struct kept_plugin *plugin);

@@ -7,7 +7,7 @@
  *      is to blame.
  * safe_mode.SM2  What is left out stays in the store, and is left out until odeond starts anew.
  *      Its actors live on; what is sent to them becomes dead letters (type-not-loaded), which can
- *      be replayed when the plugin has been loaded by hand.
+ *      be replayed when the plugin has been loaded by hand, which takes its place in the store.
  */
 #pragma once
 

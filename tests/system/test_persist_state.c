@@ -191,6 +191,61 @@ static void test_plugins_from_one_path(void **state)
     manager_end(manager);
 }
 
+/* A plugin has ended three executors and is left out; what is loaded then is repaired. */
+static struct manager *start_with_a_repaired_plugin(void)
+{
+    struct manager *manager;
+    struct service *service;
+    struct odeon_client *client;
+    char flag[] = "/tmp/odeon-test.flag-XXXXXX", repaired[96];
+    int fd = mkstemp(flag);
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(unlink(flag), 0);
+    assert_int_equal(setenv("CRASH_FILE", flag, 1), 0);
+    manager = start(plain);
+    service = manager_service(manager);
+    client = service_connect(service, "repairs");
+    load_plugin(client, TEST_PLUGINS "/crash_when_told.so");
+    copy_file(TEST_PLUGINS "/crash_when_told.so", flag);
+    manager_kill_executor(manager);
+    assert_int_equal(unlink(flag), 0);
+    assert_true(service_log_has(service, "it is left out"));
+    assert_int_equal(count_plugins(manager), 0);
+    snprintf(repaired, sizeof(repaired), "%s/repaired.so", service->dir);
+    copy_file(TEST_PLUGINS "/crash_when_told.so", repaired);
+    load_plugin(client, repaired);
+    odeon_client_disconnect(client);
+    assert_int_equal(count_plugins(manager), 1);
+    return manager;
+}
+
+static void test_a_repaired_plugin_is_unloaded(void **state)
+{
+    struct manager *manager = start_with_a_repaired_plugin();
+    char text[1024];
+
+    (void)state;
+    assert_int_equal(
+        ctl(manager_service(manager), text, sizeof(text), "plugin unload crash_when_told"), 0);
+    manager_kill_executor(manager);
+    assert_int_equal(count_plugins(manager), 0);
+    assert_int_equal(manager_store_count(manager, "plugin-"), 0);
+    manager_end(manager);
+}
+
+static void test_a_repaired_plugin_is_gone_on_with(void **state)
+{
+    struct manager *manager = start_with_a_repaired_plugin();
+
+    (void)state;
+    assert_int_equal(manager_store_count(manager, "plugin-"), 1);
+    kill_and_wait(manager);
+    assert_int_equal(count_plugins(manager), 1);
+    manager_end(manager);
+}
+
 static void test_figures_go_on(void **state)
 {
     struct manager *manager = start(with_probe);
@@ -539,6 +594,8 @@ int main(void)
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_plugins_from_one_path),
+        cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
+        cmocka_unit_test(test_a_repaired_plugin_is_gone_on_with),
         cmocka_unit_test(test_figures_go_on),
         cmocka_unit_test(test_client_ids_have_64_bits),
         cmocka_unit_test(test_registry_of_another_layout_is_kept),
