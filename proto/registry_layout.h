@@ -103,7 +103,8 @@ struct registry_header {
     _Atomic uint32_t last_plugin;
     /* 1: an executor has been ready with this state (registry_layout.G7) */
     _Atomic uint32_t settled;
-    _Atomic uint32_t clean; /* 1: the last odeond ended because it was told to */
+    /* 1: the last odeond whose state was in force ended because it was told to */
+    _Atomic uint32_t clean;
     _Atomic uint32_t settings_copy;
     _Atomic uint32_t actors_made; /* registry_layout.G8 */
     char service[32];             /* version of the last odeond, for people */

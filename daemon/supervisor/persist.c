@@ -88,8 +88,10 @@ void persist_end(struct persist *persist, bool clean)
 {
     if (!persist_is_on(persist))
         return;
-    if (!persist->refused) /* persist.R1 */
-        atomic_store_explicit(&persist->registry.map->header.clean, clean, memory_order_release);
+    /* persist.R1.  Another end needs no word: `clean` went when the state came into force, and
+     * before that it is the former service's, which the next start goes by. */
+    if (!persist->refused && clean)
+        atomic_store_explicit(&persist->registry.map->header.clean, 1, memory_order_release);
     registry_close(&persist->registry);
     persist->store.enabled = false;
     persist->ended = true;

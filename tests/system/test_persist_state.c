@@ -88,6 +88,32 @@ static void test_settings(void **state)
     manager_end(manager);
 }
 
+/* A start that fails before anything is in force is none: the next one still finds an orderly end,
+ * and goes by the configuration. */
+static void test_settings_behind_a_start_that_fails(void **state)
+{
+    char program[96];
+    const char *const failing[] = { COMMON, "--executor", program, "--set", "spin-us=33", NULL };
+    static const char *const configured[] = { COMMON, "--set", "spin-us=33", NULL };
+    struct manager *manager = start(plain);
+    int fd;
+
+    (void)state;
+    set(manager, "spin-us=11");
+    snprintf(program, sizeof(program), "%s/no-executor", manager_service(manager)->dir);
+    fd = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    assert_int_equal(write(fd, "#!/nowhere\n", 11), 11);
+    close(fd);
+    manager_set_program(manager, NULL, failing);
+    assert_int_equal(manager_restart(manager), 0);
+    assert_true(wait_until(manager_failures(manager) > 0));
+    assert_true(service_log_has(manager_service(manager), "the executor cannot be started"));
+    manager_set_program(manager, NULL, configured);
+    manager_wait_ready(manager);
+    expect_setting(manager, "spin-us", "33");
+    manager_end(manager);
+}
+
 static unsigned count_plugins(struct manager *manager)
 {
     struct odeon_client *client = service_connect(manager_service(manager), "plugins");
@@ -592,6 +618,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_settings_behind_a_start_that_fails),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_plugins_from_one_path),
         cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
