@@ -401,7 +401,7 @@ static bool executor_link_has_room(const struct executor_link *executor,
 
 int executor_link_ask(struct executor_link *executor, const struct link_ask *ask)
 {
-    bool room = executor_link_has_room(executor, &ask->asker);
+    bool room = ask->now || executor_link_has_room(executor, &ask->asker);
     struct link_request *request = room ? malloc(sizeof(*request)) : NULL;
     int r;
 

@@ -15,7 +15,8 @@
  *     blame: requests wait, and of the supervisor's own commands `again` says when to try those
  *     that were not sent.
  * executor_link.E6  A user that quotas bind may have half of what the others leave of all requests
- *     but the reserve, so that each is left something, however many ask.
+ *     but the reserve, so that each is left something, however many ask.  What a start itself asks
+ *     for (`now`) takes nobody's place: those who wait are waiting for its end.
  * executor_link.E4  There is one process at a time, and one connection.
  */
 #pragma once
@@ -115,8 +116,9 @@ uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *comm
                             size_t n_fds);
 
 /* Asks, now or as soon as the executor is ready (`now`: although it is not). Takes `request` and
- * `fd` in any case. 0; -EBUSY: too many wait already, of all or of its user; -ENOMEM; -EMSGSIZE:
- * does not fit into a frame; with `now` one of channel_is_short(), and `again` will come. */
+ * `fd` in any case. 0; -EBUSY: too many wait already, of all or of its user, but not with `now`;
+ * -ENOMEM; -EMSGSIZE: does not fit into a frame; with `now` one of channel_is_short(), and `again`
+ * will come. */
 struct link_ask {
     struct link_asker asker;
     uint64_t tag;

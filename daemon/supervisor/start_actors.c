@@ -118,7 +118,7 @@ static bool start_actors_ask_next(struct seat *seat, size_t index)
     CRASH_POINT();
     r = start_actors_ask(seat, index);
     seat->actors.asked = r == 0;
-    if (r == -EBUSY || r == -ENOMEM || channel_is_short(r))
+    if (r == -ENOMEM || channel_is_short(r))
         executor_link_try_later(&seat->executor, r);
     else if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
         seat->actors.pending[index] = false;

@@ -80,10 +80,32 @@ static void test_one_asks_for_all(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* What a start needs is not kept from it by what waits for its end. */
+static void test_a_start_needs_no_room(void **state)
+{
+    static const struct link_ops ops = { 0 };
+    struct link_ask own = { .request = request_new(), .fd = -1, .done = on_done };
+    struct executor_link link;
+    uv_loop_t loop;
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    executor_link_init(&link, &loop, &ops, NULL);
+    assert_int_equal(ask_until_refused(&link, ROOT), LINK_REQUESTS_MAX);
+    assert_int_equal(executor_link_ask(&link, &own), -EBUSY);
+    own.request = request_new();
+    own.now = true;
+    assert_int_equal(executor_link_ask(&link, &own), -EPIPE); /* there is no executor, but room */
+    executor_link_fini(&link);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_asks_for_all),
+        cmocka_unit_test(test_a_start_needs_no_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
