@@ -132,7 +132,16 @@ static void supervisor_on_seat_alive(struct seat *seat)
     notify_alive();
 }
 
-/* Cannot go on: what runs is killed, and the service ends with exit status 1. */
+/* An executor that is not ready is of no use to a stop: nothing drains in it, and nobody makes it
+ * ready any more. */
+static void supervisor_cut_starts_short(struct supervisor *supervisor)
+{
+    for
+        each_seat(seat, supervisor) if (seat->executor.state == LINK_STARTING)
+            drain_cut_short(seat);
+}
+
+/* Cannot go on: what runs is killed, unless it drains, and the service ends with exit status 1. */
 static void supervisor_on_seat_failed(struct seat *failed, const char *why)
 {
     struct supervisor *supervisor = failed->userdata;
@@ -144,8 +153,10 @@ static void supervisor_on_seat_failed(struct seat *failed, const char *why)
     for
         each_seat(seat, supervisor) seat->given_up =
             true; /* nothing is going to be drained: the line above says why */
-    if (supervisor->stopping_ns)
+    if (supervisor->stopping_ns) {
+        supervisor_cut_starts_short(supervisor);
         return;
+    }
     supervisor->stopping_ns = uv_hrtime();
     for
         each_seat(seat, supervisor)

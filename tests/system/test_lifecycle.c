@@ -295,6 +295,26 @@ static void test_end_reports_objects_that_were_never_sent(void **state)
 }
 
 /* Everything that was posted before the signal is worked off before the end. */
+/* A stop that comes during the first start does not wait for what will never be ready. */
+static void test_end_of_a_start_that_fails(void **state)
+{
+    struct service service;
+    int status;
+
+    (void)state;
+    service_make_dir(&service);
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=3600000",
+                                         "--plugin", TEST_PLUGINS "/slow_in_load.so", "--plugin",
+                                         TEST_PLUGINS "/wrong_abi.so", NULL });
+    assert_true(wait_until(service_log_has(&service, "executor started")));
+    status = service_stop(&service, SIGTERM);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_true(service_log_has(&service, "the service ends: a configured plugin was refused"));
+    service_end(&service);
+}
+
 static void test_end_drains(void **state)
 {
     enum { N = 2000 };
@@ -339,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_socket_is_for_its_user_alone),
         cmocka_unit_test(test_what_a_killed_service_left_is_taken_over),
         cmocka_unit_test(test_bad_settings_are_refused_with_a_reason),
+        cmocka_unit_test(test_end_of_a_start_that_fails),
         cmocka_unit_test(test_end_drains),
         cmocka_unit_test(test_end_reports_what_was_not_received),
         cmocka_unit_test(test_end_reports_objects_that_were_never_sent),
