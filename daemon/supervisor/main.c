@@ -36,6 +36,17 @@ static void main_ignore_signals(void)
         sigaction(ignored[i], &action, NULL);
 }
 
+/* A wish to read the configuration again waits for the loop (supervisor.h): it is no death of a
+ * service that has not come so far. */
+static void main_keep_reloads(void)
+{
+    sigset_t reloads;
+
+    sigemptyset(&reloads);
+    sigaddset(&reloads, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &reloads, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -43,6 +54,7 @@ int main(int argc, char **argv)
     int status;
 
     main_ignore_signals();
+    main_keep_reloads();
     switch (options_parse(&options, argc, argv, text)) {
     case OPTIONS_DONE:
         options_fini(&options);

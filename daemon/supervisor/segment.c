@@ -50,6 +50,24 @@ fail:
     return NULL;
 }
 
+/* Signals that odeond has blocked until it can take them are none of the child's. */
+static int segment_spawn(pid_t *ret_pid, char **argv, char **environment,
+                         const posix_spawn_file_actions_t *actions)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int r = posix_spawnattr_init(&attributes);
+
+    if (r != 0)
+        return r;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    r = posix_spawn(ret_pid, argv[0], actions, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
+    return r;
+}
+
 static int segment_spawn_with_pipe(char **argv, pid_t *ret_pid, int *ret_pipe)
 {
     char **environment = child_environment();
@@ -67,7 +85,7 @@ static int segment_spawn_with_pipe(char **argv, pid_t *ret_pid, int *ret_pipe)
     if (r == 0)
         r = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     if (r == 0)
-        r = posix_spawn(ret_pid, argv[0], &actions, NULL, argv, environment);
+        r = segment_spawn(ret_pid, argv, environment, &actions);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (r == 0)

@@ -340,6 +340,8 @@ static void supervisor_block_late_signals(void)
 
 static int supervisor_start_signals(struct supervisor *supervisor)
 {
+    sigset_t kept;
+
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         int r = uv_signal_init(&supervisor->loop, &supervisor->signals[i]);
 
@@ -349,7 +351,9 @@ static int supervisor_start_signals(struct supervisor *supervisor)
         if (r < 0)
             return r;
     }
-    return 0;
+    sigemptyset(&kept);
+    sigaddset(&kept, SIGHUP);
+    return sigprocmask(SIG_UNBLOCK, &kept, NULL) < 0 ? -errno : 0;
 }
 
 /* ---- life */

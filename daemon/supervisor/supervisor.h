@@ -50,7 +50,8 @@ struct supervisor {
     int exit_status;
 };
 
-/* Runs until a signal or a failure ends it.  Takes `options`.  The exit status: 0 or 1. */
+/* Runs until a signal or a failure ends it.  Takes `options`.  The exit status: 0 or 1.  SIGHUP,
+ * which the caller has blocked, is let through as soon as it means a reload. */
 int supervisor_run(struct options *options);
 
 /* Tells the parts of each other; nothing is opened or started. */

@@ -114,6 +114,41 @@ static void test_settings_behind_a_start_that_fails(void **state)
     manager_end(manager);
 }
 
+static bool status_has(struct manager *manager, const char *text)
+{
+    char *status = manager_status(manager);
+    bool found = status && strstr(status, text) != NULL;
+
+    free(status);
+    return found;
+}
+
+/* A wish to read the configuration again that comes before the loop runs waits for it. */
+static void test_a_reload_while_a_start_is_delayed(void **state)
+{
+    struct manager *manager = start(plain);
+    struct service *service = manager_service(manager);
+    char file[96];
+    int fd;
+
+    (void)state;
+    assert_int_equal(manager_stop(manager), 0);
+    snprintf(file, sizeof(file), "%s/starts", service->dir);
+    fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "9\n", 2), 2);
+    close(fd);
+    manager_start_again(manager);
+    assert_true(wait_until(status_has(manager, "waits: 9 starts before this one have failed")));
+    assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(manager_crashes(manager), 0);
+    assert_true(
+        wait_until(service_log_has(service, "the configuration has been read again and applied")));
+    assert_int_equal(
+        service_log_count(service, "the configuration has been read again and applied"), 1);
+    manager_end(manager);
+}
+
 static unsigned count_plugins(struct manager *manager)
 {
     struct odeon_client *client = service_connect(manager_service(manager), "plugins");
@@ -619,6 +654,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_settings_behind_a_start_that_fails),
+        cmocka_unit_test(test_a_reload_while_a_start_is_delayed),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_plugins_from_one_path),
         cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
