@@ -2,8 +2,8 @@
 /* Log lines; the interface is in log.h.
  *
  * State is set once by log_open(), before any thread is started, and only read afterwards, but for
- * the count of lines that were dropped. A line is put together on the caller's stack and leaves
- * with one system call, so that lines of several threads do not mix.
+ * the level and the count of lines that were dropped. A line is put together on the caller's stack
+ * and leaves with one system call, so that lines of several threads do not mix.
  *
  * log.L1  No control character of a message reaches the terminal: names that clients chose are
  *     printed, too.
@@ -31,7 +31,7 @@ enum { LOG_LINE_MAX = 2048, LOG_FIELDS_MAX = 16 };
 
 static struct {
     char identifier[48];
-    enum log_level max;
+    _Atomic uint32_t max; /* enum log_level; whoever logs looks: relaxed */
     bool to_journal;
     _Atomic uint64_t n_dropped; /* log.L2; a count alone: relaxed */
 } state = { .identifier = "odeon", .max = LOG_LEVEL_INFO };
@@ -49,10 +49,15 @@ static bool log_stderr_is_journal(void)
     return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
+void log_set_level(enum log_level max)
+{
+    atomic_store_explicit(&state.max, (uint32_t)max, memory_order_relaxed);
+}
+
 void log_open(const char *identifier, enum log_level max)
 {
     snprintf(state.identifier, sizeof(state.identifier), "%s", identifier);
-    state.max = max;
+    log_set_level(max);
     state.to_journal = log_stderr_is_journal();
     log_sink_open(state.to_journal ? LOG_JOURNAL_SOCKET : NULL);
 }
@@ -154,7 +159,7 @@ log_vfields(enum log_level level, const char *const *fields, const char *format,
     char text[LOG_LINE_MAX];
     int saved = errno;
 
-    if (level > state.max)
+    if (level > atomic_load_explicit(&state.max, memory_order_relaxed))
         return;
     if (vsnprintf(text, sizeof(text), format, args) < 0)
         snprintf(text, sizeof(text), "(a log line could not be formatted)");

@@ -19,6 +19,8 @@ enum log_level {
 
 /* `identifier` appears before each line; lines above `max` (less important) are dropped. */
 void log_open(const char *identifier, enum log_level max);
+/* From now on, in any thread. */
+void log_set_level(enum log_level max);
 /* Lines that were dropped and not told of yet. */
 uint64_t log_count_dropped(void);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

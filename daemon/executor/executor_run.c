@@ -73,6 +73,9 @@ static void executor_run_on_command(void *userdata, const Odeon__Command *comman
     case ODEON__COMMAND__BODY_PING:
         progress_answer(executor, command->id);
         break;
+    case ODEON__COMMAND__BODY_LOG_LEVEL:
+        log_set_level((enum log_level)command->log_level->most);
+        break;
     case ODEON__COMMAND__BODY_REQUEST:
         executor_run_request(executor, command, frame);
         break;

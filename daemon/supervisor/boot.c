@@ -139,6 +139,22 @@ void boot_go_on(struct seat *seat)
 {
     if (seat->executor.state == LINK_STARTING && !seat->boot.start_refused)
         boot_send_rest(seat);
+    boot_tell_log_level(seat);
+}
+
+void boot_tell_log_level(struct seat *seat)
+{
+    enum log_level level = seat->service->config->log_level;
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__LogLevel body = ODEON__LOG_LEVEL__INIT;
+
+    if (seat->executor.state == LINK_DOWN || seat->boot.told_level == level)
+        return;
+    body.most = (uint32_t)level;
+    command.body_case = ODEON__COMMAND__BODY_LOG_LEVEL;
+    command.log_level = &body;
+    if (executor_link_send(&seat->executor, &command, NULL, 0) != 0)
+        seat->boot.told_level = level;
 }
 
 /* For whoever asks where the time of a start goes: the executor goes on from here. */
@@ -149,11 +165,12 @@ static void boot_note_step(struct seat *seat, enum start_step step, uint64_t now
 
 static int boot_start_executor(struct seat *seat)
 {
-    int r = executor_link_start(&seat->executor, seat->program,
-                                config_log_level_name(seat->service->config->log_level));
+    enum log_level level = seat->service->config->log_level;
+    int r = executor_link_start(&seat->executor, seat->program, config_log_level_name(level));
 
     if (r < 0)
         return r;
+    seat->boot.told_level = level;
     boot_note_step(seat, START_VERIFIED, 0); /* a former odeond may have left it */
     boot_note_step(seat, START_FORKED, uv_hrtime());
     log_info("executor started, process %d", (int)seat->executor.child.pid);

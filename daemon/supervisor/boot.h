@@ -22,6 +22,8 @@ void boot_on_exited(struct seat *seat, int wait_status);
 int boot_begin(struct seat *seat);
 /* What could not be sent to the executor that starts (executor_link.E5). */
 void boot_go_on(struct seat *seat);
+/* The configuration may have another level of the log: the executor that runs is told. */
+void boot_tell_log_level(struct seat *seat);
 /* Somebody says that an executor which stays down over a broken rule (rule_stops.h) is started. */
 void boot_release(struct seat *seat);
 /* No further starts. */

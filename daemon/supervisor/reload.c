@@ -72,7 +72,8 @@ static void reload_apply(struct reload *reload, struct seat *seat)
     reload_warn_about_the_rest(&old, new);
     *reload->config = *new;
     *new = old; /* reload_end() frees it */
-    log_open("odeond", reload->config->log_level);
+    log_set_level(reload->config->log_level);
+    boot_tell_log_level(seat);
     reload->ops->applied(reload->userdata);
     start_actors_reload(seat, &new->actors, reload_on_actors_made, reload);
 }

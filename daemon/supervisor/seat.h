@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "daemon/common/log.h"
 #include "daemon/supervisor/actor_line.h"
 #include "daemon/supervisor/backoff.h"
 #include "daemon/supervisor/executor_link.h"
@@ -53,6 +54,7 @@ struct seat_boot {
      * end, before anybody hears of that. */
     int watch_fd;
     uint64_t restarts;
+    enum log_level told_level;   /* that the executor that runs logs down to */
     uint32_t boots;              /* of executors that became ready */
     struct line_waiter settling; /* the first one is, when what it was given is in the store */
     /* Why the last one that may have run a handler died is known: it was killed from here, or

@@ -19,6 +19,7 @@
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
+enum { WARNING = 4, INFO = 6, DEBUG = 7 }; /* enum odeon_log_level, which is the plugins' */
 enum { PIPE_BYTES = 4096, ROUNDS = 60, NOTES = 60, NUMBERS = 100, TEXT_MAX = 1 << 18 };
 
 static const char *const arguments[] = { SMALL_SERVICE, "--log-level", "debug",
@@ -169,12 +170,75 @@ static void test_files_may_not_grow(void **state)
     service_end(&service);
 }
 
+static void reload(struct service *service, const char *text)
+{
+    static const char applied[] = "the configuration has been read again and applied";
+    unsigned before = service_log_count(service, applied);
+    char path[96], output[16384];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/conf", service->dir);
+    fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    assert_int_equal(kill(service->pid, SIGHUP), 0);
+    assert_true(wait_until(service_log_count(service, applied) == before + 1));
+    /* an executor that answers this has done what it was told before */
+    assert_int_equal(ctl(service, output, sizeof(output), "executor show"), 0);
+}
+
+/* A handler's line of that level, and one behind it that any level but error shows. */
+static unsigned count_lines(struct service *service, struct odeon_port *port, odeon_ref ledger,
+                            uint32_t note, uint32_t level)
+{
+    static unsigned n;
+    struct {
+        struct probe_note head;
+        char text[32];
+    } said = { .head.level = level }, last = { .head.level = WARNING };
+
+    snprintf(said.text, sizeof(said.text), "said %u.", ++n);
+    snprintf(last.text, sizeof(last.text), "last %u.", n);
+    assert_int_equal(odeon_port_post(port, ledger, note, &said, sizeof(said)), 0);
+    assert_int_equal(odeon_port_post(port, ledger, note, &last, sizeof(last)), 0);
+    assert_true(wait_until(service_log_has(service, last.text)));
+    return service_log_count(service, said.text);
+}
+
+/* What a reload says of the level holds for the executor that runs, too, and for the next one. */
+static void test_the_level_is_live(void **state)
+{
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct service service;
+    odeon_ref ledger;
+    uint32_t note;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
+    client = service_connect(&service, "level");
+    port = port_open_or_fail(client, 0, 0, false);
+    ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
+    note = message_id(client, odeon_message_of(probe_note));
+    assert_int_equal(count_lines(&service, port, ledger, note, DEBUG), 0);
+    reload(&service, "log-level = debug\n");
+    assert_int_equal(count_lines(&service, port, ledger, note, DEBUG), 1);
+    reload(&service, "log-level = notice\n");
+    assert_int_equal(count_lines(&service, port, ledger, note, INFO), 0);
+    service_kill_executor(&service);
+    assert_int_equal(count_lines(&service, port, ledger, note, INFO), 0);
+    odeon_client_disconnect(client);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_reads),
         cmocka_unit_test(test_the_reader_has_gone),
         cmocka_unit_test(test_files_may_not_grow),
+        cmocka_unit_test(test_the_level_is_live),
     };
 
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
