@@ -66,6 +66,7 @@ count_result()
             n = $0; sub(/ test\(s\).*/, "", n); sub(/.* /, "", n)
             if ($0 ~ /FAILED/) failed += n; else skipped += n
         }
+        /^\[  FAILED  \] GROUP TEARDOWN/ { failed++ }
         /^ok .*# [Ss][Kk][Ii][Pp]/ {
             skipped++
             note = note (note == "" ? "" : "; ") substr($0, index($0, "# "))
