@@ -69,7 +69,7 @@ static enum life life_receive(struct odeon_port *port)
         struct odeon_delivery delivery;
         int r = odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S));
 
-        if (r == -ETIMEDOUT)
+        if (r == 0) /* nothing has come in all that time */
             return LIFE_LOST;
         if (r < 0)
             return life_ends("receiving", r);
@@ -247,10 +247,10 @@ static void bystander_receive(void)
         struct odeon_delivery delivery;
         int r = odeon_port_receive_wait(bystander.port, &delivery, SECONDS(PATIENCE_S));
 
-        if (r < 0)
+        if (r != 1)
             fail_msg("%s: number %llu of %llu does not come back: %s", page->where,
                      (unsigned long long)bystander.back + 1, (unsigned long long)bystander.posted,
-                     odeon_error_text());
+                     r == 0 ? "nothing comes" : odeon_error_text());
         bystander.back++;
         if (delivery.type == ODEON_MSG_REFUSAL)
             refused++;
