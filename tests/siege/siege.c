@@ -523,6 +523,8 @@ static void test_siege(void **state)
     if (strict && ratio > 1.5)
         fail_msg("honest calls' p99 is %.2f times that beside equal burners", ratio);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
+    if (loop_watch_was_blind(&odeond_loop) || loop_watch_was_blind(&control_loop))
+        skip();
 }
 
 /* ---- root, when attackers have all that they can get, and keep it */

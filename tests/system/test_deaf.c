@@ -136,6 +136,8 @@ static void test_one_waits_others_are_answered(void **state)
     odeon_client_disconnect(other);
     assert_true(wait_until(manager_store_count(manager, "") == KEPT));
     manager_end(manager);
+    if (loop_watch_was_blind(&watch))
+        skip();
 }
 
 static pid_t start_child(const struct service *service)
@@ -185,6 +187,8 @@ static void test_many_who_leave_meanwhile(void **state)
     assert_true(wait_until(manager_store_count(manager, "") == KEPT));
     assert_int_equal(manager_starts(manager), 1);
     manager_end(manager);
+    if (loop_watch_was_blind(&watch))
+        skip();
 }
 
 /* What waited for it may be lost then: nobody has a port that is not kept. */
