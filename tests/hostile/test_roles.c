@@ -151,6 +151,10 @@ static void test_each_request_needs_its_role(void **state)
     struct raw raw[ROLES];
 
     (void)state;
+    if (!user_can_change()) {
+        print_message("# skipped: other users can be played by root alone\n");
+        skip();
+    }
     for (unsigned role = 0; role < ROLES; role++)
         raw[role] = connect_as(FIRST_USER + role);
     for (unsigned i = 0; i < request->n_fields; i++)
@@ -201,9 +205,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_each_request_needs_its_role, setup, teardown),
     };
 
-    if (!user_can_change()) {
-        print_message("1..0 # skipped: other users can be played by root alone\n");
-        return 0;
-    }
     return cmocka_run_group_tests_name("roles", tests, NULL, NULL);
 }
