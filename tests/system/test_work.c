@@ -203,12 +203,13 @@ static void open_market(struct market *market)
         odeon_port_post(market->consumer, queue, market->ready_type, &ready, sizeof(ready)), 0);
 }
 
-/* What was taken is done, once, byte by byte, whoever is killed meanwhile. */
+/* What was taken is done, once, byte by byte, whoever is killed meanwhile. Each step on the way has
+ * a test's patience. */
 static void test_over_kills(void **state)
 {
     struct market market;
     int64_t end_ns = time_ns() + SECONDS(PATIENCE_S);
-    unsigned kills = 0;
+    unsigned kills = 0, steps = 0;
 
     (void)state;
     open_market(&market);
@@ -225,6 +226,10 @@ static void test_over_kills(void **state)
         }
         if (!moved)
             pause_briefly();
+        if (market.taken + market.closed + kills > steps) {
+            steps = market.taken + market.closed + kills;
+            end_ns = time_ns() + SECONDS(PATIENCE_S);
+        }
         if (time_ns() > end_ns)
             fail_msg("%u of %d taken, %u closed, %llu lent", market.taken, JOBS, market.closed,
                      (unsigned long long)market.lent);
