@@ -101,7 +101,8 @@ static int take_all(struct odeon_client *client, void *argument)
     return r;
 }
 
-/* The hoarder takes all that it gets; nobody else is refused, also by another executor. */
+/* The hoarder takes all that it gets, and no more of another executor, which knows what it has;
+ * nobody else is refused, by either. */
 static void hoard(struct hoard all, const char *words, const char *logged)
 {
     struct hoard one = all;
@@ -124,6 +125,7 @@ static void hoard(struct hoard all, const char *words, const char *logged)
         assert_int_equal(kill(executor, SIGKILL), 0);
         service_wait_executor(&service, executor);
         all.from += all.most;
+        all.most = 1;
     }
 }
 
