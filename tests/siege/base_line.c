@@ -42,6 +42,7 @@ static void read_memory(pid_t pid, unsigned long *ret_anonymous, unsigned long *
         (void)sscanf(line, "RssShmem: %lu kB", ret_shared);
     }
     fclose(f);
+    assert_true(*ret_anonymous > 0);
 }
 
 struct base_line base_line_take(struct service *service)
@@ -62,6 +63,7 @@ struct base_line base_line_take(struct service *service)
         line.shared_kib = 0; /* of the executor, which comes last */
         read_memory(pids[i], &line.anonymous_kib[i], &line.shared_kib);
     }
+    assert_true(line.shared_kib > 0);
     line.group_bytes = memory_group_touched();
     odeon_client_disconnect(client);
     return line;

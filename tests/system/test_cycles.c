@@ -264,6 +264,7 @@ static struct holdings holdings_of(pid_t pid)
     while (fgets(line, sizeof(line), file))
         (void)sscanf(line, "VmRSS: %lu kB", &h.rss_kb);
     fclose(file);
+    assert_true(h.rss_kb > 0);
     return h;
 }
 

@@ -384,6 +384,7 @@ static long resident_kib(pid_t pid)
         if (sscanf(line, "VmRSS: %ld", &kib) == 1)
             break;
     fclose(file);
+    assert_true(kib > 0);
     return kib;
 }
 
