@@ -96,8 +96,6 @@ int frame_receive(int socket, struct frame *frame)
         return errno == EWOULDBLOCK ? -EAGAIN : -errno;
     frame_collect_fds(frame, &record);
     frame->fds_lost = record.msg_flags & MSG_CTRUNC; /* the table of this process is full */
-    if (frame->fds_lost)
-        frame_fini(frame);
     if (record.msg_flags & MSG_TRUNC)
         return -EMSGSIZE;
     if (frame->n_fds > FRAME_FDS_MAX)
@@ -108,21 +106,33 @@ int frame_receive(int socket, struct frame *frame)
     return 1;
 }
 
-int frame_receive_data(int socket, struct frame *frame)
-{
-    frame->size = frame->n_fds = 0;
-    frame->fds_lost = false;
-    return frame_next_has_fds(socket) ? -EPROTO : frame_receive(socket, frame);
-}
-
-bool frame_next_has_fds(int socket)
+/* 1: the next record brings descriptors; 0: it brings none, or there will be no more; negative
+ * errno. */
+static int frame_peek(int socket)
 {
     char byte;
     struct iovec part = { &byte, sizeof(byte) };
     struct msghdr record = { .msg_iov = &part, .msg_iovlen = 1 };
 
     /* there is no room for any here, which it says when there are some */
-    return recvmsg(socket, &record, MSG_PEEK | MSG_DONTWAIT) >= 0 && record.msg_flags & MSG_CTRUNC;
+    if (recvmsg(socket, &record, MSG_PEEK | MSG_DONTWAIT) < 0)
+        return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    return record.msg_flags & MSG_CTRUNC ? 1 : 0;
+}
+
+/* What has been looked at is what is taken: where there was nothing yet, nothing is. */
+int frame_receive_data(int socket, struct frame *frame)
+{
+    int r = frame_peek(socket);
+
+    frame->size = frame->n_fds = 0;
+    frame->fds_lost = false;
+    return r < 0 ? r : r > 0 ? -EPROTO : frame_receive(socket, frame);
+}
+
+bool frame_next_has_fds(int socket)
+{
+    return frame_peek(socket) > 0;
 }
 
 /* With a record, and with nothing else, come its sender's credentials; there is room for them

@@ -22,7 +22,7 @@ enum {
 struct frame {
     size_t size;
     size_t n_fds;
-    bool fds_lost; /* some came and found no room in this process: there are none, then */
+    bool fds_lost; /* some came and found no room in this process; the kernel has closed those */
     int fds[FRAME_FDS_KERNEL_MAX]; /* received: owned by the frame until taken (set to -1) */
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
 };
@@ -34,8 +34,8 @@ int frame_send(int socket, const ProtobufCMessage *message, const int *fds, size
 int frame_send_packed(int socket, const void *data, size_t size, const int *fds, size_t n_fds);
 /* 1: a record (an empty one has size 0); 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger,
  * it is dropped; -EPROTO: too many descriptors, FRAME_FDS_MAX are allowed. Whatever it returns,
- * those that came are the frame's: frame_fini(). One whose descriptors this process has no room for
- * comes without them (`fds_lost`): whoever sent it waits for an answer. */
+ * those that came are the frame's: frame_fini(). One for whose descriptors this process has not
+ * enough room comes with some (`fds_lost`): whoever sent it waits for an answer. */
 int frame_receive(int socket, struct frame *frame);
 /* The same from a peer who may send no descriptors: -EPROTO when it did, and the record stays where
  * it is. Taking it would close them, and that may take as long as their sender likes. */

@@ -117,6 +117,8 @@ static void control_read(struct control *control)
             control_close(control, gone);
             return;
         }
+        if (control->frame.fds_lost) /* a part of them is as good as none */
+            frame_fini(&control->frame);
         control_dispatch(control);
         frame_fini(&control->frame);
     }

@@ -25,9 +25,10 @@ enum {
 struct channel {
     uv_poll_t poll;
     uv_timer_t again; /* runs while `later` */
+    uv_timer_t wait;  /* runs while `waits` */
     unsigned n_handles;
     int fd;
-    bool reading, watches_end, takes_fds, failed, closed;
+    bool reading, watches_end, takes_fds, waits, failed, closed;
     int later;  /* why the first frame of the queue could not be sent (channel.C3); 0: it could */
     bool reset; /* failed so: the peer died with records unread */
     size_t queue_bytes_max;
@@ -46,7 +47,9 @@ static void channel_update_events(struct channel *channel)
     int events = frame_queue_is_empty(&channel->queue) || channel->later < 0 ? 0 : UV_WRITABLE;
 
     if (!channel->failed)
-        events |= channel->reading ? UV_READABLE : channel->watches_end ? UV_DISCONNECT : 0;
+        events |= channel->reading && !channel->waits      ? UV_READABLE
+                  : channel->watches_end || channel->waits ? UV_DISCONNECT
+                                                           : 0;
     if (!channel->closed)
         uv_poll_start(&channel->poll, events, channel_on_poll);
 }
@@ -139,13 +142,31 @@ static int channel_take(struct channel *channel, struct frame *frame)
                               : frame_receive_data(channel->fd, frame);
 }
 
+static void channel_on_waited(uv_timer_t *timer)
+{
+    struct channel *channel = timer->data;
+
+    channel->waits = false;
+    channel_update_events(channel);
+}
+
+/* channel.C5 */
+static bool channel_must_wait(struct channel *channel)
+{
+    if (!channel->takes_fds || !closer_has_many_sent() || !frame_next_has_fds(channel->fd))
+        return false;
+    channel->waits = true;
+    uv_timer_start(&channel->wait, channel_on_waited, AGAIN_MS, 0);
+    return true;
+}
+
 static void channel_receive(struct channel *channel, int frames_max)
 {
     struct frame frame;
 
     for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed;
          i++) {
-        int r = channel_take(channel, &frame);
+        int r = channel_must_wait(channel) ? -EAGAIN : channel_take(channel, &frame);
 
         if (r == -EAGAIN)
             return;
@@ -195,7 +216,8 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
         return NULL;
     }
     uv_timer_init(loop, &channel->again);
-    channel->poll.data = channel->again.data = channel;
+    uv_timer_init(loop, &channel->wait);
+    channel->poll.data = channel->again.data = channel->wait.data = channel;
     channel_update_events(channel);
     return channel;
 }
@@ -313,8 +335,9 @@ int channel_free_unread(struct channel *channel, void (*freed)(void *userdata))
     channel_tell_memory(channel);
     unread = channel_descriptors(channel) > 0;
     shutdown(channel->fd, unread ? SHUT_RDWR : SHUT_RD);
-    channel->n_handles = 2;
+    channel->n_handles = 3;
     uv_close((uv_handle_t *)&channel->poll, channel_on_closed);
+    uv_close((uv_handle_t *)&channel->wait, channel_on_closed);
     uv_close((uv_handle_t *)&channel->again, channel_on_closed);
     if (unread)
         return channel->fd;

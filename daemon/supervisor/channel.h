@@ -9,6 +9,8 @@
  *     duplicates.
  * channel.C3  What the kernel lacks the means for now (memory, descriptors in flight) is sent
  *     later, before all that came after it; the connection does not suffer for it.
+ * channel.C5  Who sends descriptors is read from only when those that came before have been closed,
+ *     but for as many as closer_has_many_sent() lets.
  * channel.C4  channel_descriptors() is never less than what is in flight to the peer: what was sent
  *     since it had last read everything, and what waits.
  */

@@ -30,13 +30,14 @@ struct closer_job {
     bool connection;
 };
 
-static struct {
+static struct closer_pool {
     int read_end, write_end; /* the latter -1: all is closed in place; the former stays open: the
                               * threads read on behind closer_stop(), up to its end */
     unsigned n_threads;
     unsigned handed_over;
     atomic_uint done; /* of those; the threads count them */
-} closer = { .read_end = -1, .write_end = -1 };
+} closer_sent = { .read_end = -1, .write_end = -1 },
+  closer_ended = { .read_end = -1, .write_end = -1 };
 
 /* ---- letting go; in a thread, or where there is none */
 
@@ -82,7 +83,8 @@ static void closer_set_timer(timer_t timer, bool runs)
 
 static void *closer_main(void *argument)
 {
-    int read_end = (int)(intptr_t)argument;
+    struct closer_pool *pool = argument;
+    const int read_end = pool->read_end;
     struct closer_job job;
     timer_t timer;
     sigset_t nudge;
@@ -104,14 +106,14 @@ static void *closer_main(void *argument)
         closer_do(&job);
         if (nudged)
             closer_set_timer(timer, false);
-        atomic_fetch_add_explicit(&closer.done, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&pool->done, 1, memory_order_relaxed);
     }
     if (nudged)
         (void)timer_delete(timer);
     return NULL;
 }
 
-static bool closer_make_thread(void)
+static bool closer_make_thread(struct closer_pool *pool)
 {
     sigset_t all, before;
     pthread_attr_t how;
@@ -124,46 +126,46 @@ static bool closer_make_thread(void)
     (void)pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&how, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &how, closer_main, (void *)(intptr_t)closer.read_end);
+    r = pthread_create(&thread, &how, closer_main, pool);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&how);
-    closer.n_threads += r == 0;
-    check("closer.E3", closer.n_threads <= CLOSERS_MAX);
+    pool->n_threads += r == 0;
+    check("closer.E3", pool->n_threads <= CLOSERS_MAX);
     return r == 0;
 }
 
 /* ---- the loop */
 
-static unsigned closer_not_done(void)
+static unsigned closer_not_done(struct closer_pool *pool)
 {
-    return closer.handed_over - atomic_load_explicit(&closer.done, memory_order_relaxed);
+    return pool->handed_over - atomic_load_explicit(&pool->done, memory_order_relaxed);
 }
 
 /* closer.E3: whether there is a thread that will come to one more. */
-static bool closer_has_thread(void)
+static bool closer_has_thread(struct closer_pool *pool)
 {
-    if (closer_not_done() < closer.n_threads || closer.n_threads == CLOSERS_MAX)
+    if (closer_not_done(pool) < pool->n_threads || pool->n_threads == CLOSERS_MAX)
         return true;
-    return closer_make_thread() || closer.n_threads > 0;
+    return closer_make_thread(pool) || pool->n_threads > 0;
 }
 
-static void closer_hand_over(int fd, bool connection)
+static void closer_hand_over(struct closer_pool *pool, int fd, bool connection)
 {
     struct closer_job job;
 
     memset(&job, 0, sizeof(job));
     job.fd = fd;
     job.connection = connection;
-    if (closer.write_end >= 0 && closer_has_thread() &&
-        write(closer.write_end, &job, sizeof(job)) == (ssize_t)sizeof(job))
-        closer.handed_over++;
+    if (pool->write_end >= 0 && closer_has_thread(pool) &&
+        write(pool->write_end, &job, sizeof(job)) == (ssize_t)sizeof(job))
+        pool->handed_over++;
     else
         closer_do(&job);
 }
 
 void closer_close(int fd)
 {
-    closer_hand_over(fd, false);
+    closer_hand_over(&closer_sent, fd, false);
 }
 
 void closer_close_frame(struct frame *frame)
@@ -180,45 +182,73 @@ void closer_end(int socket)
 
     for (int i = 0; (next = frame_next(socket)) == FRAME_NEXT_PLAIN && i < RECORDS_MAX; i++)
         (void)recv(socket, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
-    if (next == FRAME_NEXT_NONE)
+    if (next == FRAME_NEXT_NONE) {
         close(socket);
-    else {
-        shutdown(socket, SHUT_RDWR);    /* its peer need not wait for the rest */
-        closer_hand_over(socket, true); /* closer.E1 */
+        return;
     }
+    shutdown(socket, SHUT_RDWR);                   /* its peer need not wait for the rest */
+    closer_hand_over(&closer_ended, socket, true); /* closer.E1 */
+}
+
+void closer_end_listener(int socket)
+{
+    closer_hand_over(&closer_ended, socket, false);
+}
+
+bool closer_has_many_sent(void)
+{
+    return closer_not_done(&closer_sent) >= CLOSER_BEHIND;
 }
 
 bool closer_is_behind(void)
 {
-    return closer_not_done() >= CLOSER_BEHIND;
+    return closer_not_done(&closer_ended) >= CLOSER_BEHIND;
 }
 
 /* ---- life */
 
-int closer_start(void)
+static int closer_open(struct closer_pool *pool)
 {
-    const struct sigaction on_nudge = { .sa_handler = closer_on_nudge };
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    if (fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0 || sigaction(NUDGE, &on_nudge, NULL) < 0) {
+    if (fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0) {
         int r = -errno;
 
         close(ends[0]);
         close(ends[1]);
         return r;
     }
-    closer.read_end = ends[0];
-    closer.write_end = ends[1];
+    pool->read_end = ends[0];
+    pool->write_end = ends[1];
     return 0;
+}
+
+static void closer_shut(struct closer_pool *pool)
+{
+    if (pool->write_end >= 0)
+        close(pool->write_end);
+    pool->write_end = -1;
+    pool->n_threads = 0;
+}
+
+int closer_start(void)
+{
+    const struct sigaction on_nudge = { .sa_handler = closer_on_nudge };
+    int r = sigaction(NUDGE, &on_nudge, NULL) < 0 ? -errno : 0;
+
+    if (r == 0)
+        r = closer_open(&closer_sent);
+    if (r == 0)
+        r = closer_open(&closer_ended);
+    if (r < 0)
+        closer_stop();
+    return r;
 }
 
 void closer_stop(void)
 {
-    if (closer.write_end < 0)
-        return;
-    close(closer.write_end);
-    closer.write_end = -1;
-    closer.n_threads = 0;
+    closer_shut(&closer_sent);
+    closer_shut(&closer_ended);
 }

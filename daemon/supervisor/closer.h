@@ -13,7 +13,9 @@
  * closer.E2  A close that a signal can end waits for no longer than NUDGE_NS, however many such
  *     descriptors there are in it.
  * closer.E3  As long as fewer than CLOSERS_MAX are under way, each has a thread: one that nothing
- *     can end keeps no other from being closed.
+ *     can end keeps no other from being closed. What was taken in, which takes the role to, has
+ *     threads of its own: a file's close may be one that no signal ends. What never came in is
+ *     only let go of, and a signal ends that.
  */
 #pragma once
 
@@ -35,5 +37,9 @@ void closer_close_frame(struct frame *frame);
 /* Takes a connection that has been shut down for reading: lets go of what its peer has sent, since
  * an end with unread records would reach that before our last answer does, and closes it. */
 void closer_end(int socket);
-/* Whether CLOSER_BEHIND or more are under way: nothing should be let in that would add to them. */
+/* Takes a socket that listens, with the connections that nobody has accepted. */
+void closer_end_listener(int socket);
+/* Whether CLOSER_BEHIND or more of those that were taken in are under way: no more should be. */
+bool closer_has_many_sent(void);
+/* The same of connections: nothing should be let in that would add to them. */
 bool closer_is_behind(void);

@@ -268,11 +268,12 @@ void command_plugin_load(struct seat *seat, struct client *client, Odeon__Reques
 {
     struct commands_executor_load *load;
     char text[PLUGIN_TEXT_MAX] = "the service has no memory to read it";
-    int fd = frame_take_fd(frame, 0), r = -ENOMEM;
+    int fd, r = -ENOMEM;
 
     if (command_refuse_without_executor(seat, client, *request) ||
         command_refuse_unkept(client, *request))
         return;
+    fd = frame_take_fd(frame, 0);
     load = malloc(sizeof(*load));
     if (load) {
         *load = (struct commands_executor_load){ .asker.done = commands_executor_on_copied,

@@ -17,6 +17,8 @@
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/turns.h"
 
+#define TOLD_AGAIN_NS UINT64_C(60000000000)
+
 enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, BEHIND_MS = 10, REFUSAL_MAX = 256 };
 
 static void listener_on_connection(uv_poll_t *poll, int status, int events);
@@ -136,16 +138,18 @@ static void listener_pause(struct listener *listener, unsigned ms)
  * been closed; no account holds that, since some have none. */
 static bool listener_waits_for_closer(struct listener *listener)
 {
-    bool behind = closer_is_behind();
+    uint64_t now = uv_hrtime();
 
-    if (behind && !listener->behind)
+    if (!closer_is_behind())
+        return false;
+    if (listener->behind_told_ns == 0 || now - listener->behind_told_ns >= TOLD_AGAIN_NS) {
+        listener->behind_told_ns = now;
         log_warning("connections wait: %d or more that ended with descriptors unread are being "
                     "closed",
                     CLOSER_BEHIND);
-    listener->behind = behind;
-    if (behind)
-        listener_pause(listener, BEHIND_MS);
-    return behind;
+    }
+    listener_pause(listener, BEHIND_MS);
+    return true;
 }
 
 static void listener_on_connection(uv_poll_t *poll, int status, int events)

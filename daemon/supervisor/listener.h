@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "daemon/supervisor/told.h"
@@ -16,8 +17,8 @@ struct listener {
     uv_poll_t poll;
     uv_timer_t pause; /* after running out of descriptors, and while too many are being closed */
     bool open;
-    bool behind;           /* it was so, the last time (closer_is_behind()) */
-    struct told strangers; /* users who were refused */
+    uint64_t behind_told_ns; /* that it waits for the closer; once a minute */
+    struct told strangers;   /* users who were refused */
 };
 
 /* 0 or negative errno.  The socket stays the runtime's. */

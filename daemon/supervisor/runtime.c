@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/runtime.h"
 
 static int __attribute__((format(printf, 3, 4)))
@@ -302,7 +303,7 @@ void runtime_stop_listening(struct runtime *runtime)
         unlink(runtime->socket_path);
     runtime->socket_is_ours = false;
     if (runtime->listen_fd >= 0)
-        close(runtime->listen_fd);
+        closer_end_listener(runtime->listen_fd);
     runtime->listen_fd = -1;
 }
 

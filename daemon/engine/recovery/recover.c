@@ -313,13 +313,15 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     int r = verify_segment(e, report->damage);
     if (r < 0)
         return r;
-    store_relaxed(&e->stats->start_ns[START_VERIFIED], clock_now_ns());
+    uint64_t verified = clock_now_ns();
     placement_init(e); /* owner words are in the segment: no byte of it changes before the look */
     e->faults.n = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
     POINT(recovery_begins, e, report);
     accuse_begin(e);
+    /* only now: who has looked has judged, too, and odeond need not remember the death before */
+    store_relaxed(&e->stats->start_ns[START_VERIFIED], verified);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_roll_forward(e, id, report);
     recover_clear_locks(e, report);
