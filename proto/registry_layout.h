@@ -20,7 +20,8 @@
  *     store.
  * registry_layout.G6  A plugin that the entry of another one says it replaces does not count: its
  *     file has been read anew, and it goes when that is in force.  Two that have a path in common
- *     and do not say so were loaded one after the other from there.
+ *     and do not say so were loaded one after the other from there. Nor does one count of whose
+ *     name there is a later one.
  * registry_layout.G7  Until it is settled, plugins and settings are not recorded and no client has
  *     a port: a successor begins anew, with the same instance, so that clients that are connected
  *     already go on.

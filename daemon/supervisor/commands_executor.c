@@ -24,26 +24,44 @@ static void commands_executor_forget(struct seat *seat, struct kept_plugin *plug
     plugin_store_remove(&seat->plugins, plugin);
 }
 
+/* safe_mode.SM2: those that the loaded one repairs.  Its path when one of them is a line of the
+ * configuration, which it stands for from now on; the caller's to free. */
+static char *commands_executor_forget_left_out(struct seat *seat, const char *name,
+                                               const char *path)
+{
+    struct kept_plugin *plugin;
+    char *line = NULL;
+
+    while ((plugin = plugin_store_find_left_out(&seat->plugins, name, path))) {
+        if (plugin->configured && !line)
+            line = strdup(plugin->path);
+        commands_executor_forget(seat, plugin);
+    }
+    return line;
+}
+
 static void commands_executor_remember_plugin(struct seat *seat, struct link_request *request,
                                               const Odeon__Reply *reply)
 {
     const char *path = request->request->plugin_load->path;
     struct kept_plugin *plugin;
+    char *line;
 
     if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
         return;
-    while ((plugin = plugin_store_find_left_out(&seat->plugins, reply->plugin->name, path)))
-        commands_executor_forget(seat, plugin); /* safe_mode.SM2 */
-    plugin = plugin_store_add(&seat->plugins, reply->plugin->name, path, request->fd);
+    line = commands_executor_forget_left_out(seat, reply->plugin->name, path);
+    plugin = plugin_store_add(&seat->plugins, reply->plugin->name, line ? line : path, request->fd);
     request->fd = -1;
     if (plugin) {
         plugin->loaded = true;
+        plugin->configured = line != NULL;
         persist_keep_plugin(seat->service->persist, &seat->plugins, plugin);
     } else {
         log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the "
                   "executor will lose it",
                   reply->plugin->name);
     }
+    free(line);
 }
 
 static void commands_executor_forget_plugin(struct seat *seat, const char *name)

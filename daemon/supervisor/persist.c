@@ -88,9 +88,9 @@ void persist_end(struct persist *persist, bool clean)
 {
     if (!persist_is_on(persist))
         return;
-    /* persist.R1.  Another end needs no word: `clean` went when the state came into force, and
-     * before that it is the former service's, which the next start goes by. */
-    if (!persist->refused && clean)
+    /* persist.R1.  Another end needs no word: `clean` went when the state came into force. Before
+     * that it is the former service's, which the next start goes by, however this one ends. */
+    if (!persist->refused && persist->in_force && clean)
         atomic_store_explicit(&persist->registry.map->header.clean, 1, memory_order_release);
     registry_close(&persist->registry);
     persist->store.enabled = false;
@@ -391,6 +391,7 @@ void persist_record_settled(struct persist *persist, struct plugin_store *plugin
     if (!persist_is_on(persist))
         return;
     CRASH_POINT();
+    persist->in_force = true;
     for (size_t i = 0; i < plugins->n; i++) {
         struct kept_plugin *plugin = &plugins->list[i];
         int r = error;

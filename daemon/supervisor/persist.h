@@ -40,6 +40,7 @@ struct persist {
     struct registry_file registry;
     bool resumed;    /* goes on with what another odeond has left */
     bool clean;      /* ... which had ended because it was told to */
+    bool in_force;   /* this odeond's state has been recorded */
     bool refused;    /* persist.R1 */
     bool ended;      /* persist.R3 */
     int stats_fd;    /* the former statistics; -1: none */

@@ -95,11 +95,18 @@ static int resume_restore_plugin(struct seat *seat, const struct registry_plugin
     return 0;
 }
 
+/* One of its name that was loaded later has taken its place, too, whoever failed to forget it: they
+ * cannot both be loaded. */
 static bool resume_is_replaced(const struct plugin_store *store, const struct kept_plugin *plugin)
 {
-    for (size_t i = 0; i < store->n; i++)
-        if (store->list[i].replaces == plugin->serial)
+    for (size_t i = 0; i < store->n; i++) {
+        const struct kept_plugin *other = &store->list[i];
+
+        if (other->replaces == plugin->serial ||
+            (other->serial > plugin->serial && other->name && plugin->name &&
+             strcmp(other->name, plugin->name) == 0))
             return true;
+    }
     return false;
 }
 

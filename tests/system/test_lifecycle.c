@@ -294,7 +294,6 @@ static void test_end_reports_objects_that_were_never_sent(void **state)
     service_end(&service);
 }
 
-/* Everything that was posted before the signal is worked off before the end. */
 /* A stop that comes during the first start does not wait for what will never be ready. */
 static void test_end_of_a_start_that_fails(void **state)
 {
@@ -315,6 +314,7 @@ static void test_end_of_a_start_that_fails(void **state)
     service_end(&service);
 }
 
+/* Everything that was posted before the signal is worked off before the end. */
 static void test_end_drains(void **state)
 {
     enum { N = 2000 };

@@ -252,8 +252,12 @@ static void test_plugins_from_one_path(void **state)
     manager_end(manager);
 }
 
-/* A plugin has ended three executors and is left out; what is loaded then is repaired. */
-static struct manager *start_with_a_repaired_plugin(void)
+static const char *const with_crasher[] = { COMMON, "--plugin", TEST_PLUGINS "/crash_when_told.so",
+                                            NULL };
+
+/* A plugin has ended three executors, is left out, and what is loaded then is repaired.
+ * `configured`: the plugin is one of the configuration's. */
+static struct manager *start_with_a_repaired_plugin(bool configured)
 {
     struct manager *manager;
     struct service *service;
@@ -265,10 +269,12 @@ static struct manager *start_with_a_repaired_plugin(void)
     close(fd);
     assert_int_equal(unlink(flag), 0);
     assert_int_equal(setenv("CRASH_FILE", flag, 1), 0);
-    manager = start(plain);
+    manager = start(configured ? with_crasher : plain);
+    assert_int_equal(unsetenv("CRASH_FILE"), 0); /* the service has it */
     service = manager_service(manager);
     client = service_connect(service, "repairs");
-    load_plugin(client, TEST_PLUGINS "/crash_when_told.so");
+    if (!configured)
+        load_plugin(client, TEST_PLUGINS "/crash_when_told.so");
     copy_file(TEST_PLUGINS "/crash_when_told.so", flag);
     manager_kill_executor(manager);
     assert_int_equal(unlink(flag), 0);
@@ -284,7 +290,7 @@ static struct manager *start_with_a_repaired_plugin(void)
 
 static void test_a_repaired_plugin_is_unloaded(void **state)
 {
-    struct manager *manager = start_with_a_repaired_plugin();
+    struct manager *manager = start_with_a_repaired_plugin(false);
     char text[1024];
 
     (void)state;
@@ -298,12 +304,25 @@ static void test_a_repaired_plugin_is_unloaded(void **state)
 
 static void test_a_repaired_plugin_is_gone_on_with(void **state)
 {
-    struct manager *manager = start_with_a_repaired_plugin();
+    struct manager *manager = start_with_a_repaired_plugin(false);
 
     (void)state;
     assert_int_equal(manager_store_count(manager, "plugin-"), 1);
     kill_and_wait(manager);
     assert_int_equal(count_plugins(manager), 1);
+    manager_end(manager);
+}
+
+/* It stands for the line of the configuration, whose file may be repaired by then. */
+static void test_a_repaired_plugin_of_the_configuration(void **state)
+{
+    struct manager *manager = start_with_a_repaired_plugin(true);
+
+    (void)state;
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 1);
+    assert_int_equal(manager_store_count(manager, "plugin-"), 1);
     manager_end(manager);
 }
 
@@ -659,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_plugins_from_one_path),
         cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
         cmocka_unit_test(test_a_repaired_plugin_is_gone_on_with),
+        cmocka_unit_test(test_a_repaired_plugin_of_the_configuration),
         cmocka_unit_test(test_figures_go_on),
         cmocka_unit_test(test_client_ids_have_64_bits),
         cmocka_unit_test(test_registry_of_another_layout_is_kept),
