@@ -241,9 +241,12 @@ static void ports_on_port_broken(struct executor *executor, const struct engine_
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__PortFault fault = ODEON__PORT_FAULT__INIT;
 
-    log_warning("port %u has been closed for what its client %s: %s", event->id,
-                event->why == PORT_BROKEN_SLOW ? "did not receive" : "wrote",
-                port_broken_name(event->why));
+    /* who did not receive may do so as often as it likes: odeond knows who that is, and tells */
+    if (event->why == PORT_BROKEN_SLOW)
+        log_debug("port %u has been closed for what its client did not receive", event->id);
+    else
+        log_warning("port %u has been closed for what its client wrote: %s", event->id,
+                    port_broken_name(event->why));
     fault.port_id = event->id;
     fault.generation = event->generation;
     fault.why = event->why;

@@ -648,15 +648,20 @@ void client_drop(struct client *client, const char *why)
         client_end(client, why ? LOG_LEVEL_NOTICE : LOG_LEVEL_DEBUG, why);
 }
 
+bool clients_tell_of(struct clients *clients, enum client_parting how, uid_t uid,
+                     uint64_t *ret_more)
+{
+    return told_note(&clients->parted[how], uid, uv_hrtime(), ret_more);
+}
+
 void client_part(struct client *client, enum client_parting how, const char *why)
 {
-    struct told *told = &client->clients->parted[how];
     char text[400];
     uint64_t more = 0;
 
     if (client->dropped)
         return;
-    if (!told_note(told, client->uid, uv_hrtime(), &more)) {
+    if (!clients_tell_of(client->clients, how, client->uid, &more)) {
         client_end(client, LOG_LEVEL_DEBUG, why);
         return;
     }

@@ -60,13 +60,16 @@ enum {
     CLIENT_TOKEN_BYTES = 16
 };
 
-/* Ends that a client can bring about as often as it likes, for they are no offences. */
+/* Ends, of a connection and of a port, that a client can bring about as often as it likes, for they
+ * are no offences. */
 enum client_parting {
     CLIENT_PART_VERSION, /* it speaks another version of the protocol */
     CLIENT_PART_RESUME,  /* it is not who it claims to be */
     CLIENT_PART_LOST,    /* its connection is broken */
     CLIENT_PART_DEAF,    /* it does not read its answers */
     CLIENT_PART_PROCESS, /* its process has ended, and its connection has not */
+    CLIENT_PART_SILENT,  /* it says no hello */
+    CLIENT_PART_PORT,    /* one of its ports did not receive, and was to be closed then */
     CLIENT_PART_N
 };
 
@@ -168,6 +171,9 @@ void client_set_hello(struct client *client, const char *name, const char *libra
 void client_drop(struct client *client, const char *why);
 /* So it does for what its user may do again and again (client.K12). */
 void client_part(struct client *client, enum client_parting how, const char *why);
+/* Whether the log is to be told of such an end now, and of how many more since it last was. */
+bool clients_tell_of(struct clients *clients, enum client_parting how, uid_t uid,
+                     uint64_t *ret_more);
 /* So it does for something that no client does by mistake: an offence. */
 void client_throw_out(struct client *client, const char *why);
 /* A process has committed an offence; its connections, if it has any, may have to wait

@@ -384,33 +384,40 @@ static void seat_ports_on_refused(struct seat *seat, struct seat_port *port,
     seat_ports_release(seat, port);
 }
 
+/* client.K12 for those that did not receive: no offence, and again as soon as there is another
+ * port. */
+static void seat_ports_log_fault(struct seat *seat, const struct seat_port *port,
+                                 const struct client *client, uint32_t why)
+{
+    struct clients *clients = seat->service->clients;
+    char who[160] = "a client that has gone", pid[48], times[64] = "";
+    const char *const fields[] = { CATALOGUE_PORT_BROKEN, pid, NULL };
+    uint64_t more = 0;
+
+    if (why == PORT_BROKEN_SLOW && !clients_tell_of(clients, CLIENT_PART_PORT, port->uid, &more))
+        return;
+    if (more > 0)
+        snprintf(times, sizeof(times), "; %" PRIu64 " more since that was last told", more);
+    if (client)
+        client_describe(client, who, sizeof(who));
+    snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)port->pid);
+    log_fields(LOG_LEVEL_WARNING, fields, "port %u of %s is closed: %s (%s)%s", port->index, who,
+               why == PORT_BROKEN_SLOW ? "its client did not receive, and that is what it asked for"
+                                       : "its client wrote what no record can be",
+               port_broken_name(why), times);
+}
+
 static void seat_ports_on_fault(struct seat *seat, const Odeon__PortFault *fault)
 {
     struct seat_port *port = port_table_find(&seat->ports, fault->port_id, fault->generation);
-    struct client *client;
-    const char *reason = port_broken_name(fault->why);
 
     if (!port || (port->state != PORT_OPEN && port->state != PORT_CLOSING))
         return;
-    client = clients_find(seat->service->clients, port->client_id);
-    if (client) {
-        char who[160], pid[48];
-        const char *const fields[] = { CATALOGUE_PORT_BROKEN, pid, NULL };
-
-        snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)client->pid);
-        log_fields(LOG_LEVEL_WARNING, fields, "port %u of %s is closed: %s (%s)", port->index,
-                   client_describe(client, who, sizeof(who)),
-                   fault->why == PORT_BROKEN_SLOW
-                       ? "its client did not receive, and that is what it asked for"
-                       : "its client wrote what no record can be",
-                   reason);
-    } else {
-        log_warning("port %u of client %" PRIu64 ", which has gone, is broken (%s)", port->index,
-                    port->client_id, reason);
-    }
+    seat_ports_log_fault(seat, port, clients_find(seat->service->clients, port->client_id),
+                         fault->why);
     if (fault->why != PORT_BROKEN_SLOW) /* who is deaf tells no lies */
         clients_note_offence(seat->service->clients, port->pid, port->uid);
-    seat_ports_tell_broken(seat, port, reason);
+    seat_ports_tell_broken(seat, port, port_broken_name(fault->why));
     if (port->state == PORT_OPEN) /* telling may have dropped the client, and closed its ports */
         seat_ports_close(seat, port);
 }

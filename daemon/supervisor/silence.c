@@ -21,7 +21,7 @@ static void silence_end(struct client *client, uint64_t limit_ms)
 
     snprintf(why, sizeof(why), "it has not said hello within %llu ms (hello-ms)",
              (unsigned long long)limit_ms);
-    client_drop(client, why);
+    client_part(client, CLIENT_PART_SILENT, why);
 }
 
 static void silence_on_timer(uv_timer_t *timer)

@@ -334,13 +334,16 @@ static void test_why_a_port_is_closed(void **state)
     assert_int_equal(odeon_port_closed(port), ODEON_CLOSED_NOT);
     assert_int_equal(odeon_port_closed(NULL), -EINVAL);
 
-    assert_int_equal(odeon_port_open(client, &options, &slow), 0);
     const uint32_t flood_type = message_id(client, odeon_message_of(probe_flood));
-    assert_int_equal(odeon_port_post(slow, echo, flood_type,
-                                     &(struct probe_flood){ .count = 4 * MANY },
-                                     sizeof(struct probe_flood)),
-                     0);
-    expect_closed(slow, ODEON_CLOSED_TOO_SLOW);
+    for (int i = 0; i < 3; i++) { /* as often as it likes; the log is told of it once a minute */
+        assert_int_equal(odeon_port_open(client, &options, &slow), 0);
+        assert_int_equal(odeon_port_post(slow, echo, flood_type,
+                                         &(struct probe_flood){ .count = 4 * MANY },
+                                         sizeof(struct probe_flood)),
+                         0);
+        expect_closed(slow, ODEON_CLOSED_TOO_SLOW);
+    }
+    assert_int_equal(service_log_count(&service, "did not receive"), 1);
 
     bad = port_open_or_fail(client, RING, RING, false);
     atomic_store(&bad->mine->submission_tail, 5);
