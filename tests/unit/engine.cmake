@@ -58,6 +58,8 @@ add_engine_test(port_steal unit 600)
 add_engine_test(reap stress 600)
 add_engine_test(aside stress 600)
 add_engine_test(reconfigure stress 1200)
+target_link_options(test_engine_reconfigure PRIVATE
+    -Wl,--wrap=pthread_create,--wrap=pthread_join)
 add_engine_test(placement unit 600)
 add_engine_test(overflow unit 600)
 add_engine_test(budget unit 600)

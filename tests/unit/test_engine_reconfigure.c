@@ -397,11 +397,71 @@ static void test_stuck_handler(void **state)
     engine_fixture_close(&f);
 }
 
+/* ---- threads that cannot be had */
+
+static atomic_int n_made, n_joined;
+static atomic_int threads_left = -1; /* that may still be made; negative: any number */
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *),
+                          void *argument);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *),
+                          void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *),
+                          void *argument)
+{
+    if (threads_left == 0)
+        return EAGAIN;
+    if (threads_left > 0)
+        threads_left--;
+    n_made++;
+    return __real_pthread_create(thread, how, run, argument);
+}
+
+int __wrap_pthread_join(pthread_t thread, void **value);
+int __real_pthread_join(pthread_t thread, void **value);
+
+int __wrap_pthread_join(pthread_t thread, void **value)
+{
+    n_joined++;
+    return __real_pthread_join(thread, value);
+}
+
 static int look(struct engine_fixture *f)
 {
     uint32_t stuck;
     const char *text;
     return engine_reconfigure_look(f->engine, &stuck, &text);
+}
+
+/* It is told, or given up before it could be: either way nobody waits for threads that are none. */
+static void test_no_thread_for_a_worker(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct engine_config config;
+    const char *text;
+    ring_begin(&f, roomy_config(2));
+    config = *engine_get_config(f.engine);
+    config.n_workers = WORKERS_MAX;
+    for (int told = 0; told < 2; told++) {
+        n_made = n_joined = 0;
+        threads_left = 1;
+        assert_int_equal(engine_reconfigure_ask(f.engine, &config, TEST_DEADLINE_NS, &text), 0);
+        threads_left = -1;
+        if (told)
+            assert_true(engine_fixture_until(look(&f) == -EAGAIN));
+        engine_reconfigure_cancel(f.engine);
+        assert_int_equal(n_made, 1);
+        assert_true(n_joined <= 1); /* a look may have found that it has ended */
+        check_owners(&f, 2);
+    }
+    ring_inject(&f);
+    ring_collect(&f);
+    reconfigure(&f, config);
+    check_owners(&f, WORKERS_MAX);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
 }
 
 /* reconfigure.X5: while a change is asked for nobody waits, and the control thread does its other
@@ -685,6 +745,7 @@ int main(void)
         cmocka_unit_test(test_parked_and_woken),
         cmocka_unit_test(test_retired_queues),
         cmocka_unit_test(test_stuck_handler),
+        cmocka_unit_test(test_no_thread_for_a_worker),
         cmocka_unit_test(test_asked_and_given_up),
         cmocka_unit_test(test_ports_meanwhile),
         cmocka_unit_test(test_detached_does_not_hold),

@@ -311,7 +311,8 @@ int reconfigure_end(struct engine *e, struct engine_change *ret_change)
 void reconfigure_cancel(struct engine *e)
 {
     struct reconfiguration *r = &e->reconfiguration;
-    if (r->phase == RECONFIGURATION_COME || r->phase == RECONFIGURATION_STAND)
+    /* with an error it has been taken back, and only that remains to be told */
+    if (r->error == 0 && (r->phase == RECONFIGURATION_COME || r->phase == RECONFIGURATION_STAND))
         reconfigure_take_back(e, 0);
     for (uint32_t id = r->ends; e->started && id < r->ends_to; id++) {
         control_waits(e);
