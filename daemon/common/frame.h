@@ -22,7 +22,8 @@ enum {
 struct frame {
     size_t size;
     size_t n_fds;
-    bool fds_lost; /* some came and found no room in this process; the kernel has closed those */
+    /* some came and found no room in this process: the kernel has closed those, in this thread */
+    bool fds_lost;
     int fds[FRAME_FDS_KERNEL_MAX]; /* received: owned by the frame until taken (set to -1) */
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
 };

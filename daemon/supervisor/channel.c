@@ -47,9 +47,9 @@ static void channel_update_events(struct channel *channel)
     int events = frame_queue_is_empty(&channel->queue) || channel->later < 0 ? 0 : UV_WRITABLE;
 
     if (!channel->failed)
-        events |= channel->reading && !channel->waits      ? UV_READABLE
-                  : channel->watches_end || channel->waits ? UV_DISCONNECT
-                                                           : 0;
+        events |= channel->reading && !channel->waits ? UV_READABLE
+                  : channel->watches_end              ? UV_DISCONNECT
+                                                      : 0;
     if (!channel->closed)
         uv_poll_start(&channel->poll, events, channel_on_poll);
 }

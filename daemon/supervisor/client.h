@@ -25,9 +25,10 @@
  *     the executor still drains included.
  * client.K9  The process that connected is the client: its end is the client's, whoever else holds
  *     the connection (a child that it forked has a copy of the socket, and would keep its ports).
- *     What it had sent is still taken. One that hands its connection over on purpose, by forking
- *     and ending itself (daemon()), ends there, too: the child connects by itself. A process that
- *     the kernel does not let be watched ends with its connection alone.
+ *     What it had sent is still taken, up to a record that channel.C5 has wait. One that hands
+ *     its connection over on purpose, by forking and ending itself (daemon()), ends there, too: the
+ *     child connects by itself. A process that the kernel does not let be watched ends with its
+ *     connection alone.
  * client.K10  Descriptors on their way to a client are on its user's account from the request that
  *     asks for them until they have been read, whatever becomes of the client meanwhile
  *     (unread.U1). Nothing is opened for one who has as many as it may.

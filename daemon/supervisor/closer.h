@@ -9,13 +9,14 @@
  * closer_stop(), what is handed over is closed in the caller's turn.
  *
  * closer.E1  A record with descriptors that nobody takes in is let go of in one of these threads,
- *     never in the event loop.
+ *     never in the event loop. But what this process has no number left for (RLIMIT_NOFILE) the
+ *     kernel closes as it hands over the rest.
  * closer.E2  A close that a signal can end waits for no longer than NUDGE_NS, however many such
  *     descriptors there are in it.
  * closer.E3  As long as fewer than CLOSERS_MAX are under way, each has a thread: one that nothing
  *     can end keeps no other from being closed. What was taken in, which takes the role to, has
- *     threads of its own: a file's close may be one that no signal ends. What never came in is
- *     only let go of, and a signal ends that.
+ *     threads of its own: a file's close asks its file system, and no signal ends that. To let go
+ *     of what never came in asks one only where that holds back what was written.
  */
 #pragma once
 

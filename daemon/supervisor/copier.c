@@ -15,6 +15,7 @@
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/common/share.h"
+#include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/plugin_store.h"
 
 enum { LOOK_MS = 1000, STACK_BYTES = 256 * 1024 };
@@ -24,7 +25,7 @@ struct copy_job {
     struct copier_asker *asker; /* the loop's; NULL: it has been told */
     uint64_t deadline_ns;       /* the loop's */
     uid_t uid;
-    int fd, write_end;          /* `fd` the thread's, which closes it; -1: by the path */
+    int fd, write_end;          /* `fd` -1: by the path */
     int result;                 /* the thread's, until it hands the job over */
     char text[PLUGIN_TEXT_MAX]; /* likewise */
     char path[];
@@ -49,9 +50,7 @@ static void *copier_main(void *argument)
 
     (void)pthread_setname_np(pthread_self(), "plugin-copy");
     job->result = plugin_copy(job->path, job->fd, job->text);
-    if (job->fd >= 0)
-        close(job->fd); /* its file system may take as long for it as for the rest */
-    do                  /* copier.F1; it has room for all */
+    do /* copier.F1; it has room for all */
         n = write(write_end, &job, sizeof(job));
     while (n < 0 && errno == EINTR);
     return NULL;
@@ -107,6 +106,8 @@ static void copier_end(struct copy_job *job)
         copier_tell(job, job->result, job->text);
     else if (job->result >= 0)
         close(job->result);
+    if (job->fd >= 0)
+        closer_close(job->fd);
     free(job);
 }
 

@@ -29,7 +29,7 @@ int copier_start(uv_loop_t *loop);
 void copier_stop(void);
 
 /* Copies the file at `path` or, when `fd` is not -1, behind `fd`. 0: the asker will be told, and
- * the thread closes `fd`, since its file system may not answer to that either; -EBUSY: too many are
- * being made, and `text` (PLUGIN_TEXT_MAX) says of whom; other negative errno. */
+ * `fd` is closed (closer.h) when it has been read; -EBUSY: too many are being made, and `text`
+ * (PLUGIN_TEXT_MAX) says of whom; other negative errno. */
 int copier_ask(const char *path, int fd, uid_t uid, bool bound, struct copier_asker *asker,
                char *text);
