@@ -48,8 +48,8 @@ static struct expose_type *expose_types_find(struct expose_type *types, size_t n
     return NULL;
 }
 
-/* Rows come in the order in which types became known: who is shown stays. Returns how many are,
- * `other` included. */
+/* By its number, which a type has for good, whether those before it have done something yet or not:
+ * who is shown stays. Numbers begin with 1. Returns how many are, `other` included. */
 static size_t expose_types_gather(struct observed *observed, const struct odeon_list *list,
                                   struct expose_type *types, size_t most, size_t *ret_summed)
 {
@@ -61,7 +61,7 @@ static size_t expose_types_gather(struct observed *observed, const struct odeon_
     for (size_t i = 0; i < list->n; i++) {
         struct expose_type *to = expose_types_find(types, n, rows[i].type);
 
-        if (!to && n + 1 < most && strcmp(rows[i].type, "other") != 0) {
+        if (!to && rows[i].id < most && strcmp(rows[i].type, "other") != 0) {
             to = &types[n++];
             *to = (struct expose_type){ .type = rows[i].type, .plugin = rows[i].plugin };
         }

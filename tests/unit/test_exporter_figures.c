@@ -27,7 +27,7 @@ static struct stats_header *header;
 static struct figures figures;
 static struct tally tally;
 static struct buffer buffer;
-static unsigned fake_types;
+static unsigned fake_types, fake_idle; /* the first of them have done nothing */
 
 /* ---- a library without a service */
 
@@ -60,7 +60,7 @@ int odeon_observe_types(struct odeon_observer *observer, int total, struct odeon
     (void)observer;
     assert_int_equal(total, 1);
     list->rows = rows;
-    for (unsigned i = 0; i < fake_types; i++) {
+    for (unsigned i = fake_idle; i < fake_types; i++) {
         snprintf(name, sizeof(name), "type_%u", i);
         rows[list->n++] =
             (struct odeon_type_figures){ .id = i + 1,
@@ -410,6 +410,35 @@ static void test_more_types_than_there_is_room_for(void **state)
     expect_line(text, "# TYPE odeon_exporter_series_left_out gauge");
 }
 
+static bool is_shown(const char *text, unsigned type)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "odeon_type_messages_total{type=\"type_%u\"", type);
+    return strstr(text, line) != NULL;
+}
+
+/* What one that was idle does afterwards takes nobody's place. */
+static void test_a_type_that_comes_late(void **state)
+{
+    struct observed observed = { .helper = NULL };
+    unsigned last = 2;
+    const char *text;
+
+    (void)state;
+    make_file(1000);
+    fake_types = 1023;
+    fake_idle = 1;
+    text = scrape(&observed, METRICS_TEXT);
+    while (is_shown(text, last + 1))
+        last++;
+    assert_in_range(last, 10, 1000);
+    fake_idle = 0;
+    text = scrape(&observed, METRICS_TEXT);
+    assert_true(is_shown(text, 0));
+    assert_true(is_shown(text, last));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +450,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_file_is_another_service, begin, end),
         cmocka_unit_test_setup_teardown(test_types, begin, end),
         cmocka_unit_test_setup_teardown(test_more_types_than_there_is_room_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_type_that_comes_late, begin, end),
     };
     int failed;
 
