@@ -33,7 +33,8 @@ set(CPACK_ODEON_REQUIREMENTS ${PROJECT_SOURCE_DIR}/.cmake/OdeonRequirements.cmak
 set(CPACK_DEBIAN_ODEON_PACKAGE_NAME odeon)
 set(CPACK_DEBIAN_ODEON_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_ODEON_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_ODEON_PACKAGE_DEPENDS "systemd (>= 252)")
+# A reload is /bin/kill, which is not in a minimal system.
+set(CPACK_DEBIAN_ODEON_PACKAGE_DEPENDS "systemd (>= 252), procps")
 # The first line is the synopsis; cpack indents the others.
 set(CPACK_DEBIAN_ODEON_DESCRIPTION "host of actors for other processes
 Odeon runs message handlers, written as small shared objects, on pinned

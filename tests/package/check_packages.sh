@@ -102,14 +102,17 @@ packs_for_everybody()
 installs()
 {
     DESTDIR=$WORK/tree cmake --install "$ODD/build/package" &&
-        grep -x 'ExecStart=/usr/bin/odeond' "$WORK/tree/usr/lib/systemd/system/odeond.service" &&
+        grep -x 'ExecStart="/usr/bin/odeond"' "$WORK/tree/usr/lib/systemd/system/odeond.service" &&
         grep -x 'includedir=/usr/include' "$WORK"/tree/usr/lib/*/pkgconfig/libodeon.pc
 }
 installs_elsewhere()
 {
     DESTDIR=$WORK/tree cmake --install "$ODD/build/package" --prefix "/opt/my odeon ü" &&
         grep -x 'includedir=/opt/my odeon ü/include' \
-            "$WORK/tree/opt/my odeon ü"/lib/*/pkgconfig/libodeon.pc
+            "$WORK/tree/opt/my odeon ü"/lib/*/pkgconfig/libodeon.pc &&
+        grep -rx 'ExecStart="/opt/my odeon ü/bin/odeond"' "$WORK/tree/opt/my odeon ü/lib/systemd" &&
+        grep -rx 'ExecStart="/opt/my odeon ü/bin/odeon-exporter"' \
+            "$WORK/tree/opt/my odeon ü/lib/systemd"
 }
 lintian_is_content()
 {
@@ -130,6 +133,7 @@ check "nothing in them names the place where they were built" names_no_place
 for library in libc6 libhwloc15 libmicrohttpd12 libuv1 libsystemd0 libncursesw6; do
     check "the service depends on $library" depends_on "$library(t64)?"
 done
+check "and on what its unit runs for a reload" depends_on procps
 for page in odeond.8 odeond.conf.5 odeonctl.1 odeon-exporter.8; do
     check "there is $page" has_manual $page
 done
