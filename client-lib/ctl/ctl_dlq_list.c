@@ -135,7 +135,7 @@ static int dlq_list_print_sums(struct ctl *ctl, struct dlq_sums *sums)
                                      CELL_TEXT(output_format_time(sum->oldest_ns, oldest)),
                                      CELL_TEXT(output_format_time(sum->newest_ns, newest)) });
     }
-    return listing_end(&listing, false, 0);
+    return listing_end_sorted(&listing, sums->n > ctl->limit);
 }
 
 static int dlq_list_sum(struct ctl *ctl, const struct listing_source *source)

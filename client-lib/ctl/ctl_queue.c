@@ -128,7 +128,7 @@ static int queue_print_sorted(struct ctl *ctl, struct queue_rows *rows, enum que
         row->info.oldest_type = row->type;
         queue_add(&listing, &row->info);
     }
-    return listing_end(&listing, false, 0);
+    return listing_end_sorted(&listing, rows->n > ctl->limit);
 }
 
 static int queue_list_sorted(struct ctl *ctl, const struct listing_source *source,

@@ -105,7 +105,7 @@ static int top_print_types(struct top *top)
     if (list->n)
         qsort_r(rows, list->n, sizeof(*rows), top_compare_types, top);
     listing_begin(&listing, top->ctl, top_views[TOP_TYPES], columns, 15);
-    for (size_t i = 0; i < list->n && i < top->ctl->limit; i++)
+    for (size_t i = 0; i < list->n && listing.n_rows < top->ctl->limit; i++)
         if (rows[i].messages || rows[i].waited || rows[i].failed || rows[i].state_bytes)
             top_add_type(&listing, &rows[i], top->passed);
     r = listing_end(&listing, false, 0);

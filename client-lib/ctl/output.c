@@ -213,7 +213,8 @@ void listing_heading(struct listing *listing, const char *title)
         (void)scols_cell_set_color(cell, "bold");
 }
 
-int listing_end(struct listing *listing, bool more, uint64_t next)
+/* `next` NULL: no page goes on from here. */
+static int output_listing_end(struct listing *listing, bool more, const uint64_t *next)
 {
     struct ctl *ctl = listing->ctl;
 
@@ -221,8 +222,8 @@ int listing_end(struct listing *listing, bool more, uint64_t next)
         fputc('\n', ctl->out);
         json_end_array(listing->json);
         json_bool(listing->json, "more", more);
-        if (more)
-            json_uint(listing->json, "next", next);
+        if (more && next)
+            json_uint(listing->json, "next", *next);
         else
             json_null(listing->json, "next");
         json_end_document(listing->json);
@@ -234,10 +235,22 @@ int listing_end(struct listing *listing, bool more, uint64_t next)
             fprintf(ctl->out, "%s%s", listing->columns[i].title,
                     i + 1 < listing->n_columns ? "  " : "\n");
     output_listing_flush(listing);
-    if (more && ctl->legend)
+    if (more && ctl->legend && next)
         fprintf(ctl->out, "(%" PRIu64 " rows; there are more: --after %" PRIu64 ")\n",
-                listing->n_rows, next);
+                listing->n_rows, *next);
+    else if (more && ctl->legend)
+        fprintf(ctl->out, "(%" PRIu64 " rows; there are more: --limit)\n", listing->n_rows);
     return listing->failed ? output_no_memory(ctl) : 0;
+}
+
+int listing_end(struct listing *listing, bool more, uint64_t next)
+{
+    return output_listing_end(listing, more, &next);
+}
+
+int listing_end_sorted(struct listing *listing, bool more)
+{
+    return output_listing_end(listing, more, NULL);
 }
 
 enum { PAGE_ROWS = 256 }; /* the service gives no more at once */

@@ -80,6 +80,9 @@ void listing_add(struct listing *listing, const struct cell *cells);
 void listing_heading(struct listing *listing, const char *title);
 /* 0, or the exit code, after a message.  `more`, `next`: what odeon_list says at its end. */
 int listing_end(struct listing *listing, bool more, uint64_t next);
+/* The same of rows in an order of odeonctl's own, of which --limit has cut some: no page goes on
+ * behind them. */
+int listing_end_sorted(struct listing *listing, bool more);
 
 /* Fetches page after page, as --limit and --after say, and adds each row with `add`. */
 struct listing_source {

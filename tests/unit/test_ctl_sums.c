@@ -42,6 +42,9 @@ static void test_top(void **state)
     assert_int_equal(count_of(out, "\n"), 3);
     assert_int_equal(run("top|users"), CTL_USAGE);
     check_has(err, "'users' is a view for a terminal. odeonctl mem prints it as a table");
+    /* of four types one has done nothing: it takes no row */
+    assert_int_equal(run("top|types|--watch|0.1|--count|1|--limit|3"), CTL_DONE);
+    check_has(out, "heavy");
     assert_int_equal(run("top|actors|--limit|1"), CTL_DONE);
     assert_non_null(strstr(out, "50.0 %"));
     assert_null(strstr(out, "slow"));

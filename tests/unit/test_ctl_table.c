@@ -487,6 +487,7 @@ static void test_queues_are_sorted(void **state)
     assert_true(strstr(out, "{\"id\":33,") < strstr(out, "{\"id\":34,"));
     assert_int_equal(run("queue|list|--json|--sort|bytes|--limit|1"), CTL_DONE);
     assert_null(strstr(out, "{\"id\":33,"));
+    check_has(out, "\"more\":true,\"next\":null");
     assert_int_equal(run("queue|list|--sort|messages"), CTL_USAGE);
     check_has(err, "'messages' is no figure to sort queues by. Write bytes, wait or actors");
     fake.list_result = -EACCES;

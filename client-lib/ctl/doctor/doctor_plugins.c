@@ -23,6 +23,7 @@ static void doctor_look_at_plugin(struct doctor *doctor, const struct odeon_plug
                     "plugin %s was loaded from %s, which cannot be read any more: a new odeond "
                     "would not find it",
                     plugin->name, plugin->path);
+        elf_view_close(&view); /* what is no shared object has been read all the same */
         return;
     }
     if (!elf_view_section(&view, SHT_NOTE, ".note.gnu.build-id", &section))
