@@ -54,10 +54,15 @@ bool seeded_value_bit_cleared(bool *ret, struct worker *w, int64_t source)
     return SEEDED(bit_late) && source < w->engine->segment.n_mailboxes;
 }
 
+/* Each load is a place where the simulator may let others on: the window is one step otherwise, and
+ * which seeds meet that changes with every change of the engine. */
 void seeded_at_bit_looked(struct worker *w, uint32_t source)
 {
-    if (SEEDED(bit_late))
-        (void)ready_clear(w->called.ready, source);
+    if (!SEEDED(bit_late))
+        return;
+    for (int i = 0; i < 32; i++)
+        (void)load_relaxed(&w->called.ready[source / 64]);
+    (void)ready_clear(w->called.ready, source);
 }
 
 bool seeded_value_urgent_left(bool *ret, bool done)
