@@ -448,15 +448,15 @@ static void test_finds_orders(void **state)
 
 /* ---- a plugin that ends the process */
 
-static void dies(struct odeon_test *world, void *by_stack)
+static void dies(struct odeon_test *world, void *how)
 {
     deadly_ref deadly = odeon_test_spawn(world, deadly);
-    odeon_test_send(world, deadly, deadly_end, .by_stack = *(uint8_t *)by_stack);
+    odeon_test_send(world, deadly, deadly_end, .how = *(uint8_t *)how);
     odeon_test_until_idle(world);
 }
 
 /* What a process that explores writes, both ways; it has to come to a bad end. */
-static void last_words(uint8_t by_stack, char *text, size_t size)
+static void last_words(uint8_t how, char *text, size_t size)
 {
     int ends[2], status;
     ssize_t n;
@@ -470,7 +470,7 @@ static void last_words(uint8_t by_stack, char *text, size_t size)
         signal(SIGABRT, SIG_DFL); /* the framework's */
         signal(SIGSEGV, SIG_DFL);
         prctl(PR_SET_DUMPABLE, 0);
-        odeon_test_explore(5, dies, &by_stack, .plugin = &odeon_plugin_descriptor, .seed = 7);
+        odeon_test_explore(5, dies, &how, .plugin = &odeon_plugin_descriptor, .seed = 7);
         _exit(0);
     }
     close(ends[1]);
@@ -486,8 +486,8 @@ static void test_deadly(void **state)
 {
     (void)state;
     char text[4000];
-    for (uint8_t by_stack = 0; by_stack < 2; by_stack++) {
-        last_words(by_stack, text, sizeof(text));
+    for (uint8_t how = 0; how < 4; how++) {
+        last_words(how, text, sizeof(text));
         assert_non_null(strstr(text, "dies has ended the process: again with ODEON_TEST_SEED=7\n"));
     }
 }

@@ -53,7 +53,7 @@ ODEON_MESSAGE(tracer_told, 1, { uint64_t trace; });
 ODEON_INTERFACE(tracer, tracer_tell);
 
 ODEON_MESSAGE(deadly_end, 1, {
-    uint8_t by_stack;
+    uint8_t how;   /* 0: abort(), or `call`; 1: its stack; 2: exit(); 3: quick_exit() */
     uint64_t call; /* void (*)(void) of the same process */
 });
 ODEON_INTERFACE(deadly, deadly_end);
