@@ -71,6 +71,7 @@ static void test_long_lists(void **state)
 {
     static uint64_t ids[IDS];
     static Odeon__Setting settings[SETTINGS], *of[SETTINGS];
+    static char key[] = "queues-per-worker", value[] = "4";
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__DeadLetterPurge purge = ODEON__DEAD_LETTER_PURGE__INIT;
     Odeon__ExecutorSet set = ODEON__EXECUTOR_SET__INIT;
@@ -87,8 +88,8 @@ static void test_long_lists(void **state)
     for (size_t i = 0; i < SETTINGS; i++) {
         of[i] = &settings[i];
         odeon__setting__init(of[i]);
-        settings[i].key = (char[]){ "queues-per-worker" };
-        settings[i].value = (char[]){ "4" };
+        settings[i].key = key;
+        settings[i].value = value;
     }
     set.n_settings = SETTINGS;
     set.settings = of;
