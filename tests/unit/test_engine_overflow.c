@@ -29,14 +29,15 @@ static struct {
     actor_ref to;
     uint32_t taken, refused, other;
 } flood;
-static uint32_t bred_type, n_inits;
+static uint32_t bred_type;
+static _Atomic uint32_t n_inits;
 static uint16_t number_type, flood_type, breed_type;
 
 static int probe_init(void *self, const void *args, size_t size, struct engine_context *ctx)
 {
     (void)ctx;
     memcpy(self, args, size);
-    n_inits++;
+    atomic_fetch_add_explicit(&n_inits, 1, memory_order_relaxed);
     return 0;
 }
 
