@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "daemon/common/check.h"
+#include "daemon/supervisor/side_thread.h"
 
 enum {
-    STACK_BYTES = 256 * 1024,
     RECORDS_MAX = 4096,          /* at the end of a connection; a socket's buffer holds fewer */
     FIRST_NUDGE_NS = 100 * 1000, /* most closes wait for nobody, and need none */
     NUDGE_NS = 1000 * 1000,
@@ -115,23 +115,11 @@ static void *closer_main(void *argument)
 
 static bool closer_make_thread(struct closer_pool *pool)
 {
-    sigset_t all, before;
-    pthread_attr_t how;
-    pthread_t thread;
-    int r;
-
-    if (pthread_attr_init(&how) != 0)
+    if (side_thread_make(closer_main, pool) < 0)
         return false;
-    sigfillset(&all);
-    (void)pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&how, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &how, closer_main, pool);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&how);
-    pool->n_threads += r == 0;
+    pool->n_threads++;
     check("closer.E3", pool->n_threads <= CLOSERS_MAX);
-    return r == 0;
+    return true;
 }
 
 /* ---- the loop */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,9 @@
 #include "daemon/common/share.h"
 #include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/plugin_store.h"
+#include "daemon/supervisor/side_thread.h"
 
-enum { LOOK_MS = 1000, STACK_BYTES = 256 * 1024 };
+enum { LOOK_MS = 1000 };
 
 struct copy_job {
     struct copy_job *next;      /* the loop's */
@@ -54,26 +54,6 @@ static void *copier_main(void *argument)
         n = write(write_end, &job, sizeof(job));
     while (n < 0 && errno == EINTR);
     return NULL;
-}
-
-/* It takes no signal: they are the loop's. */
-static int copier_make_thread(struct copy_job *job)
-{
-    sigset_t all, before;
-    pthread_attr_t how;
-    pthread_t thread;
-    int r = pthread_attr_init(&how);
-
-    if (r != 0)
-        return -r;
-    sigfillset(&all);
-    (void)pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&how, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &how, copier_main, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&how);
-    return -r;
 }
 
 /* ---- the loop */
@@ -209,7 +189,7 @@ int copier_ask(const char *path, int fd, uid_t uid, bool bound, struct copier_as
     job->next = copier.jobs;
     copier.jobs = job;
     copier.n++;
-    r = copier_make_thread(job);
+    r = side_thread_make(copier_main, job);
     if (r < 0) {
         copier_take_out(job);
         free(job);
