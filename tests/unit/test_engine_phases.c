@@ -300,13 +300,18 @@ static void test_the_next_actor_of_the_slot(void **state)
 }
 
 /* phases.PH4 */
-static void reopen_and_register(int kept_result)
+static void reopen(void)
 {
     struct engine_recovery report;
 
     f.engine = engine_close(f.engine);
     engine_fixture_reopen(&f, &report);
     register_messages();
+}
+
+static void reopen_and_register(int kept_result)
+{
+    reopen();
     assert_int_equal(try_register("kept", RESTART_KEEP, &kept_type), kept_result);
     assert_int_equal(try_register("plain", RESTART_INIT, &plain_type), 0);
 }
@@ -364,16 +369,12 @@ static void test_another_first_set(void **state)
 /* Who begins anew is in the first set, whatever it has been called before. */
 static void test_another_first_set_of_those_who_begin_anew(void **state)
 {
-    struct engine_recovery report;
-
     (void)state;
     actor_ref who = spawn(plain_type);
     become(who, SECOND);
     first_name = "shut";
     n_others = 1;
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_messages();
+    reopen();
     assert_int_equal(try_register("plain", RESTART_INIT, &plain_type), 0);
     assert_string_equal(phase_of(who), "shut");
     shared->n = 0;
@@ -388,7 +389,6 @@ static void test_another_first_set_of_those_who_begin_anew(void **state)
 /* A kill behind any store of that leaves a type that the plugin before can run, too. */
 static void test_another_first_set_that_was_cut(void **state)
 {
-    struct engine_recovery report;
     uint32_t type;
 
     (void)state;
@@ -399,18 +399,14 @@ static void test_another_first_set_that_was_cut(void **state)
     first_name = "closed";
     second_name = "initial";
     n_others = 1;
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_messages();
+    reopen();
     assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
     /* as if it had been killed behind the first slot */
     f.engine->segment.actor_types[type].first_phase = 0;
     store_relaxed(&f.engine->segment.actors[actor_ref_slot(untold)].phase, 0);
     first_name = NULL;
     n_others = 0;
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_messages();
+    reopen();
     assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
     shared->n = 0;
     for (int i = 0; i < 2; i++) {
@@ -423,9 +419,7 @@ static void test_another_first_set_that_was_cut(void **state)
     /* and the other one again */
     first_name = "closed";
     n_others = 1;
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_messages();
+    reopen();
     assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
     for (int i = 0; i < 2; i++)
         assert_string_equal(phase_of(i ? untold : told), "initial");
@@ -443,18 +437,13 @@ static void test_more_sets_than_before(void **state)
     assert_string_equal(phase_of(who), "");
     first_name = "initial";
     n_others = 2;
-    struct engine_recovery report;
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_messages();
+    reopen();
     assert_int_equal(try_register("late", RESTART_KEEP, &type), 0);
     assert_string_equal(phase_of(who), "initial");
     become(who, SECOND);
     assert_string_equal(phase_of(who), "open");
     first_name = "closed";
-    f.engine = engine_close(f.engine);
-    engine_fixture_reopen(&f, &report);
-    register_messages();
+    reopen();
     assert_int_equal(try_register("late", RESTART_KEEP, &type), 0); /* it is in "open" */
     assert_string_equal(phase_of(who), "open");
 }
