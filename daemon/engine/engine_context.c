@@ -328,8 +328,8 @@ int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *r
 
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id)
 {
-    const struct engine *e = worker_of_context(ctx)->engine;
-    int r = engine_actor_type_find(worker_of_context(ctx)->engine, name, ret_id);
+    struct engine *e = worker_of_context(ctx)->engine;
+    int r = engine_actor_type_find(e, name, ret_id);
     return r == 0 && *ret_id == e->types.group ? -ENOENT : r; /* which joining makes alone */
 }
 
