@@ -67,11 +67,12 @@ static inline bool engine_context_send_log(struct worker *w, uint32_t destinatio
     return true;
 }
 
-static inline bool engine_context_is_known(const struct worker *w, actor_ref to,
+/* False also for a type without a number: a record of it would be none to recovery. */
+static inline bool engine_context_is_known(const struct worker *w, actor_ref to, uint32_t type,
                                            uint32_t *ret_destination)
 {
     uint32_t slot = actor_ref_slot(to);
-    if (unlikely(slot >= w->turn.actors_max))
+    if (unlikely(slot >= w->turn.actors_max || (uint16_t)type == MESSAGE_TYPE_NONE))
         return false;
     *ret_destination = actor_key_destination(load_relaxed(&w->turn.actors[slot].key));
     return true;
@@ -125,7 +126,7 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
     struct worker *w = worker_of_context(ctx);
     uint32_t destination;
     /* other than 0, 8, 16, 24 bytes: there is padding to clear */
-    if (unlikely(size & ~UINT64_C(24) || !engine_context_is_known(w, to, &destination)))
+    if (unlikely(size & ~UINT64_C(24) || !engine_context_is_known(w, to, type, &destination)))
         return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
     struct envelope *at;
@@ -153,7 +154,7 @@ int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
 {
     struct worker *w = worker_of_context(ctx);
     uint32_t destination;
-    if (unlikely(!engine_context_is_known(w, to, &destination)))
+    if (unlikely(!engine_context_is_known(w, to, (uint32_t)kind, &destination)))
         return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL,
                                              0);
     struct envelope *at;
@@ -185,7 +186,7 @@ int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind
 {
     struct worker *w = worker_of_context(ctx);
     uint32_t destination;
-    if (unlikely(!engine_context_is_known(w, to, &destination)))
+    if (unlikely(!engine_context_is_known(w, to, (uint32_t)kind, &destination)))
         return engine_context_word_otherwise(w, to, kind, word);
     uint64_t meta = (kind & META_KIND) | sizeof(word) << 16;
     struct envelope *at;
@@ -219,6 +220,8 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     uint32_t slot = actor_ref_slot(to);
     if (unlikely(size > ODEON_PAYLOAD_MAX))
         return -EMSGSIZE;
+    if (unlikely((uint16_t)type == MESSAGE_TYPE_NONE))
+        return -EINVAL;
     if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0))
         return -ESRCH;
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors.table[slot].key));
@@ -263,6 +266,8 @@ int engine_ctx_send_after(struct engine_context *ctx, actor_ref to, uint32_t typ
 {
     if (ctx->self == 0)
         return -EPERM;
+    if ((uint16_t)type == MESSAGE_TYPE_NONE)
+        return -EINVAL;
     struct timer_request request = {
         .to = to,
         .meta = envelope_meta((uint16_t)type, 0, behaviour & 0xff),

@@ -22,7 +22,7 @@
  *      exported.
  *  message_macros.M2  A pointer to the description lies in the linker section `odeon_messages`,
  *      once for each source file that includes the declaration: the section may name a description
- *      more than once, and whoever reads it must not mind.
+ *      more than once, and whoever reads it must not mind.  No linker drops it.
  *  message_macros.M3  A message with a tail has no padding before it: its struct is as large as the
  *      offset of the tail.  So the payload is the struct and the bytes behind it.  Sending one that
  *      breaks the rule does not compile, nor does declaring it by ODEON_MESSAGE_TAIL.
@@ -43,6 +43,17 @@
 #define ODEON_ARGS_LIMIT       232   /* bytes of spawn arguments */
 #define ODEON_ALIGN_LIMIT      8     /* to so many bytes messages and arguments are aligned */
 #define ODEON_BEHAVIOURS_LIMIT 255   /* messages in one interface: index 255 means "unknown" */
+
+/* A linker that is told to drop what nobody refers to (--gc-sections) drops these lists, too,
+ * without a word: some take a reference to a section's first and last byte for none. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define ODEON_RETAIN_ , retain
+#endif
+#endif
+#ifndef ODEON_RETAIN_
+#define ODEON_RETAIN_
+#endif
 
 /* The body is taken as variable arguments, so that the commas in it survive. */
 #define ODEON_MESSAGE(message_, version_, ...)                                                     \
@@ -96,7 +107,8 @@
         .tail_offset = __extension__((tail_) ? odeon_size_of_##message_ : 0),                      \
     };                                                                                             \
     static struct odeon_message_type *odeon_listed_##message_                                      \
-        __attribute__((section("odeon_messages"), used)) = &odeon_message_type_of_##message_
+        __attribute__((section("odeon_messages"), used ODEON_RETAIN_)) =                           \
+            &odeon_message_type_of_##message_
 
 /* Whether the text of a body ends in an array without a length. Spaces are where the author put
  * some. */

@@ -113,8 +113,10 @@ struct odeon_host {
     uint32_t minor;
     /* Queues a copy of `size` bytes for `to`. 0; -ENOBUFS: this worker's outbox is full; -EAGAIN:
      * the receiver's queue is at its limit; -EMSGSIZE: more than 32,768 bytes; -ESRCH: no actor can
-     * have this reference. An actor that has ended is not an error here: the message becomes a dead
-     * letter. Takes effect when the behaviour has returned (turn commit). */
+     * have this reference; -EINVAL: `type` is 0, that of a message which its plugin does not list,
+     * so that the service has given it no number; whatever else sends says so, too. An actor that
+     * has ended is not an error here: the message becomes a dead letter. Takes effect when the
+     * behaviour has returned (turn commit). */
     int (*send)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
                 const void *data, size_t size);
     /* The same in two pieces: the struct up to its tail, and the tail. */

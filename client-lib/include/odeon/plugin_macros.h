@@ -49,7 +49,7 @@
                    "state of " #actor_ " is to be aligned to more than 16 bytes");                 \
     enum { odeon_state_size_of_##actor_ = sizeof(struct actor_##_state) };                         \
     static const char odeon_state_text_of_##actor_[]                                               \
-        __attribute__((section("odeon_states"), used)) = #actor_ "\0" #__VA_ARGS__;                \
+        __attribute__((section("odeon_states"), used ODEON_RETAIN_)) = #actor_ "\0" #__VA_ARGS__;  \
     ODEON_DECLARE_(actor_)
 
 /* For an actor without state: `self` is then a pointer to nothing. */

@@ -81,6 +81,8 @@ int compose_send(struct worker *w, const struct compose *what)
     if (unlikely(what->head_size > ODEON_PAYLOAD_MAX ||
                  what->tail_size > ODEON_PAYLOAD_MAX - what->head_size))
         return -EMSGSIZE;
+    if (unlikely((uint16_t)what->meta == MESSAGE_TYPE_NONE))
+        return -EINVAL;
     unsigned prefix = (what->correlation ? PREFIX_CORRELATION : 0) |
                       (what->hops ? PREFIX_ACCEPTED : 0) | tag_prefix(w);
     size_t words = prefix == PREFIX_CORRELATION ? sizeof(uint64_t) : envelope_prefix_bytes(prefix),

@@ -21,7 +21,8 @@ struct compose {
     const void *head, *tail;
     size_t head_size, tail_size;
 };
-/* 0: sent, or dropped as the receiver's policy says; -EMSGSIZE, -ESRCH, -ENOBUFS, -EAGAIN. */
+/* 0: sent, or dropped as the receiver's policy says; -EMSGSIZE, -ESRCH, -ENOBUFS, -EAGAIN;
+ * -EINVAL: the type is MESSAGE_TYPE_NONE, of which recovery would say that it is no record. */
 int compose_send(struct worker *w, const struct compose *what);
 
 /* 1: to be appended all the same; 0: dropped; negative: refused. */
