@@ -76,7 +76,7 @@ static int call_judge(struct odeon_port *port, uint64_t correlation,
         port_give_back(port);
         return -EAGAIN;
     }
-    port->lent = true;
+    port_lend(port);
     return result;
 }
 

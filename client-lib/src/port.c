@@ -107,7 +107,7 @@ static int port_read_cursors(struct odeon_port *port)
     port->submission_tail = port->submission_published =
         atomic_load_explicit(&port->mine->submission_tail, memory_order_relaxed);
     port->delivery_tail = atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire);
-    port->delivery_taken = port->delivery_released =
+    port->delivery_taken = port->delivery_released = port->delivery_lent =
         atomic_load_explicit(&port->mine->delivery_head, memory_order_relaxed);
     if (port->submission_tail - port->submission_head > port->submission_size ||
         port->delivery_tail - port->delivery_taken > port->delivery_size ||

@@ -10,8 +10,9 @@
  *     reserved.
  * port.L2  delivery_released <= delivery_taken <= delivery_tail <= delivery_released +
  *     delivery_size.
- * port.L3  What lies between delivery_released and delivery_taken has been handed out when `lent`;
- *     when not `lent` the two are equal.
+ * port.L3  What lies between delivery_released and delivery_taken has been handed out when `lent`,
+ *     up to delivery_lent; when not `lent` the two are equal. So `lent` ends when that has been
+ *     given back: else nobody would give back what the library dropped behind it.
  * port.L4  Every kept delivery came before every one that is still in the ring.
  * port.L5  Memory that the executor writes is believed only after it was compared with port.L1 and
  *     port.L2; else the port closes with -EPROTO (port_distrust.h). The executor is trusted, so
@@ -83,6 +84,7 @@ struct odeon_port {
     /* --- who receives */
     alignas(64) const uint8_t *delivery;
     uint64_t delivery_size, delivery_tail, delivery_taken, delivery_released;
+    uint64_t delivery_lent; /* where the last one that was handed out ends */
     int64_t seen_ns; /* when what lies before the tail was there; 0: not looked at the clock */
     bool lent;
     struct port_kept_list kept;     /* to be returned by odeon_port_receive() */
@@ -145,6 +147,12 @@ static inline void port_kept_return(struct odeon_port *port, struct port_kept *k
 {
     kept->cursor = port->delivery_taken;
     STAILQ_INSERT_TAIL(&port->returned, kept, link);
+}
+/* What was taken last is handed out. */
+static inline void port_lend(struct odeon_port *port)
+{
+    port->lent = true;
+    port->delivery_lent = port->delivery_taken;
 }
 /* Before anybody else has the port. */
 void port_share(struct odeon_port *port);

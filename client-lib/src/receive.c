@@ -134,7 +134,7 @@ static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         if (result <= 0)
             return result;
         if (port_is_wanted(port, ret_delivery)) {
-            port->lent = true;
+            port_lend(port);
             return 1;
         }
         port_give_back(port);

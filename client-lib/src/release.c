@@ -14,6 +14,9 @@ static void release_room(struct odeon_port *port, uint64_t cursor)
     /* what lies beside the ring does not hold the ring: it may have been given back further */
     if ((int64_t)(cursor - port->delivery_released) < 0)
         cursor = port->delivery_released;
+    /* what lies behind the last one that was handed out was dropped, or copied aside */
+    if ((int64_t)(cursor - port->delivery_lent) >= 0)
+        cursor = port->delivery_taken;
     port->lent = cursor != port->delivery_taken;
     if (port->delivery_released == cursor)
         return;

@@ -224,6 +224,34 @@ static void test_what_is_kept_holds_no_ring(void **state)
     assert_int_equal(head(f), given_back + 32);
 }
 
+/* Behind the last one that was handed out the library has taken what nobody is handed. */
+static void test_what_is_dropped_behind_holds_no_ring(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d[4];
+    uint64_t id;
+    struct envelope e;
+
+    assert_int_equal(
+        odeon_port_post_with(f->port, actor, TYPE, "", 0,
+                             ODEON_POST_OPTIONS(.correlation = 1, .within_ns = SECOND_NS)),
+        0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    memcpy(&id, f->payload, sizeof(id));
+    assert_int_equal(odeon_port_forget(f->port, 1), 1);
+    for (unsigned round = 0; round < 3 * RING / 72; round++) {
+        deliver(f, round, 1);
+        assert_true(fake_deliver_number(&f->fake, TYPE, 99, id, ENVELOPE_REPLY)); /* too late */
+        assert_int_equal(odeon_port_receive_many(f->port, d, 4), 1);
+        assert_int_equal(number_of(&d[0]), round);
+        assert_int_equal(odeon_port_release_until(f->port, &d[0]), 0);
+        assert_int_equal(head(f), atomic_load(&f->fake.executor->delivery_tail));
+        assert_true(fake_deliver_number(&f->fake, TYPE, 99, id, ENVELOPE_REPLY));
+        assert_int_equal(odeon_port_receive(f->port, &d[0]), 0); /* given back by the library */
+        assert_int_equal(head(f), atomic_load(&f->fake.executor->delivery_tail));
+    }
+}
+
 /* ---- a consumer that holds a few of those that it has */
 
 static void *deliver_all(void *argument)
@@ -270,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_backlog_hears_of_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_the_order_of_receiving, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_kept_holds_no_ring, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_dropped_behind_holds_no_ring, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held_for_a_while, setup, teardown),
     };
 
