@@ -39,14 +39,15 @@ static void arm_room(struct odeon_port *port, enum port_wait kind)
 }
 
 /* 1, 0, or -EPROTO. The clock is looked at before the ring (awaited.A4): who receives behind this
- * tells of a deadline that has been found here when it has taken what is known of the ring. What is
- * kept, or due, can be received from a ring that is not believed, too. */
+ * tells of a deadline that has been found here when it has taken what is known of the ring: so
+ * none is looked for while some of that is left, as the ring would not be looked at. What is kept,
+ * or due, can be received from a ring that is not believed, too. */
 static int arm_look_for_delivery(struct odeon_port *port)
 {
     bool due;
     int result;
 
-    if (!STAILQ_EMPTY(&port->kept))
+    if (!STAILQ_EMPTY(&port->kept) || port->delivery_taken != port->delivery_tail)
         return 1;
     due = awaited_is_due(port);
     result = port_look_for_delivery(port);

@@ -419,6 +419,25 @@ static void test_arming_leaves_a_reply_its_place(void **state)
     assert_int_equal(odeon_port_arm(f->port), -EPROTO);
 }
 
+/* ... and of what is left of an earlier look: the ring would not be looked at again. */
+static void test_arming_in_the_middle_leaves_a_reply_its_place(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d;
+    uint64_t id;
+
+    for (uint64_t i = 0; i < 2; i++)
+        assert_true(fake_deliver_number(&f->fake, TYPE, i, 0, 0));
+    assert_int_equal(odeon_port_receive(f->port, &d), 1); /* of two that are known */
+    id = posted(f, 5, SHORT_NS);
+    assert_true(fake_deliver_number(&f->fake, TYPE, 12, id, ENVELOPE_REPLY));
+    sleep_ns(2 * SHORT_NS);
+    assert_int_equal(odeon_port_arm(f->port), 1);
+    assert_int_equal(odeon_port_receive(f->port, &d), 1);
+    expect_reply(f, 5, 12);
+    expect_nothing(f);
+}
+
 static void test_forgetting(void **state)
 {
     struct fixture *f = *state;
@@ -611,6 +630,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_has_come_goes_before_a_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arming_tells_of_a_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arming_leaves_a_reply_its_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_arming_in_the_middle_leaves_a_reply_its_place, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_forgetting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outcomes_during_a_call_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_table_is_bounded_and_used_again, setup, teardown),
