@@ -318,10 +318,16 @@ void client_remove_port(struct odeon_client *client, struct odeon_port *port)
     pthread_mutex_unlock(&client->ports_mutex);
 }
 
-void client_close_later(struct odeon_client *client, uint64_t port_id)
+void client_close_later(struct odeon_client *client, const Odeon__PortClose *close)
 {
     pthread_mutex_lock(&client->ports_mutex);
-    if (client->n_closing < ODEON_PORTS_PER_CLIENT_MAX)
-        client->closing[client->n_closing++] = port_id;
+    if (client->n_closing < ODEON_PORTS_PER_CLIENT_MAX) {
+        struct client_closing *closing = &client->closing[client->n_closing++];
+
+        closing->port_id = close->port_id;
+        closing->token_bytes = close->token.len == sizeof(closing->token) ? close->token.len : 0;
+        if (closing->token_bytes)
+            memcpy(closing->token, close->token.data, closing->token_bytes);
+    }
     pthread_mutex_unlock(&client->ports_mutex);
 }

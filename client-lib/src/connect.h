@@ -74,9 +74,14 @@ struct odeon_client {
     struct wire_frame *frame;
 
     pthread_mutex_t ports_mutex;
-    struct odeon_port *ports;                     /* open ports */
-    uint64_t hellos;                              /* that were sent (connect.C5) */
-    uint64_t closing[ODEON_PORTS_PER_CLIENT_MAX]; /* connect.C7: what the service has open still */
+    struct odeon_port *ports; /* open ports */
+    uint64_t hellos;          /* that were sent (connect.C5) */
+    /* connect.C7: what the service has open still; a number alone may be another port's since */
+    struct client_closing {
+        uint64_t port_id;
+        size_t token_bytes; /* 0: it is not known */
+        uint8_t token[PORT_TOKEN_BYTES];
+    } closing[ODEON_PORTS_PER_CLIENT_MAX];
     size_t n_closing;
 };
 
@@ -155,5 +160,5 @@ int client_lose(struct odeon_client *client, int error, const char *why);
  * another. */
 bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos);
 void client_remove_port(struct odeon_client *client, struct odeon_port *port);
-/* connect.C7 */
-void client_close_later(struct odeon_client *client, uint64_t port_id);
+/* connect.C7; the token is copied. */
+void client_close_later(struct odeon_client *client, const Odeon__PortClose *close);

@@ -78,16 +78,18 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
 }
 
 /* A client that is away need not ask: it does not claim the port when it comes back. */
-static void port_open_ask_close(struct odeon_client *client, uint64_t id)
+static void port_open_ask_close(struct odeon_client *client, uint64_t id,
+                                const ProtobufCBinaryData *token)
 {
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
 
     close.port_id = id;
+    close.token = *token;
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
     request.port_close = &close;
     if (!client_call_now(client, &request))
-        client_close_later(client, id);
+        client_close_later(client, &close);
 }
 
 /* One port.  1 (connect.C5): the service went and came meanwhile, try again. */
@@ -106,7 +108,8 @@ static int open_once(struct odeon_client *client, Odeon__Request *request, bool 
 
         /* the text of what went wrong, not of a failure to give the port back */
         snprintf(why, sizeof(why), "%s", odeon_error_text());
-        port_open_ask_close(client, answer.reply->port_open->port_id);
+        port_open_ask_close(client, answer.reply->port_open->port_id,
+                            &answer.reply->port_open->token);
         error_set(result, "%s", why);
     } else {
         port->client = client;
@@ -181,7 +184,8 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
         /* out of the list first: no event finds a port that is being freed */
         client_remove_port(port->client, port);
         port_depart(port);
-        port_open_ask_close(port->client, port->id);
+        port_open_ask_close(port->client, port->id,
+                            &(ProtobufCBinaryData){ sizeof(port->token), port->token });
     } else if (port->client) {
         /* a forked child has one thread and a mutex that may be held for ever */
         for (struct odeon_port **at = &port->client->ports; *at; at = &(*at)->next)

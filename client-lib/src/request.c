@@ -68,7 +68,11 @@ static void request_close_ports(struct odeon_client *client)
     request.port_close = &close;
     pthread_mutex_lock(&client->ports_mutex);
     while (client->n_closing > 0 && client->lost == 0 && client->link == LINK_UP) {
-        close.port_id = client->closing[client->n_closing - 1];
+        struct client_closing *closing = &client->closing[client->n_closing - 1];
+
+        close.port_id = closing->port_id;
+        close.token.data = closing->token;
+        close.token.len = closing->token_bytes;
         request.id = ++client->last_id;
         if (wire_send(client->socket, &request.base, client->frame, WIRE_NOW) < 0)
             break; /* it has no room; or has ended, which whoever reads it is told */
@@ -82,12 +86,16 @@ static void request_close_ports(struct odeon_client *client)
  * False: it answers nothing that was asked. */
 static bool request_drop_late(struct odeon_client *client, const Odeon__Reply *reply)
 {
+    Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
+
     if (client->n_late == 0 || reply->id > client->last_id)
         return false;
     client->n_late--;
     if (reply->error != 0 || reply->body_case != ODEON__REPLY__BODY_PORT_OPEN)
         return true;
-    client_close_later(client, reply->port_open->port_id);
+    close.port_id = reply->port_open->port_id;
+    close.token = reply->port_open->token;
+    client_close_later(client, &close);
     request_close_ports(client);
     return true;
 }

@@ -138,12 +138,14 @@ void command_port_close(struct seat *seat, struct client *client, Odeon__Request
                         struct frame *frame)
 {
     uint64_t index = (*request)->port_close->port_id;
+    const ProtobufCBinaryData *token = &(*request)->port_close->token;
     struct seat_port *port = port_table_find_of_client(&seat->ports, index, client->id);
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
 
     (void)frame;
-    if (!port) {
+    if (!port || (token->len != 0 && (token->len != sizeof(port->token) ||
+                                      memcmp(token->data, port->token, token->len) != 0))) {
         client_refuse(client, (*request)->id, -ENOENT,
                       "this client has no open port %" PRIu64 "; a broken port is closed already",
                       index);

@@ -279,7 +279,9 @@ static void answer(struct service *s, const Odeon__Request *request)
         answer_plugin_list(s, &reply);
         return;
     case ODEON__REQUEST__BODY_PORT_CLOSE:
-        atomic_fetch_add(&s->port_closes, 1);
+        if (request->port_close->token.len == sizeof(s->fake.plan.token) &&
+            memcmp(request->port_close->token.data, s->fake.plan.token, PORT_TOKEN_BYTES) == 0)
+            atomic_fetch_add(&s->port_closes, 1);
         reply.body_case = ODEON__REPLY__BODY_OK;
         reply.ok = &ok;
         break;

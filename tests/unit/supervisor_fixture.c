@@ -281,12 +281,18 @@ Odeon__Reply *peer_call_port_open(int fd, uint64_t submission_bytes, bool pipe)
 
 int peer_call_port_close(int fd, uint32_t id)
 {
+    return peer_call_port_close_with(fd, id, NULL, 0);
+}
+
+int peer_call_port_close_with(int fd, uint32_t id, const void *token, size_t n)
+{
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__Reply *reply;
     int error;
 
     close.port_id = id;
+    close.token = (ProtobufCBinaryData){ n, (uint8_t *)(uintptr_t)token };
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
     request.port_close = &close;
     reply = peer_call(fd, &request);

@@ -61,6 +61,7 @@ Odeon__Reply *peer_call_status(int fd);
 Odeon__Reply *peer_call_lookup(int fd, const char *name);
 Odeon__Reply *peer_call_port_open(int fd, uint64_t submission_bytes, bool pipe);
 int peer_call_port_close(int fd, uint32_t id); /* the reply's error */
+int peer_call_port_close_with(int fd, uint32_t id, const void *token, size_t n);
 int peer_call_set(int fd, const char *key, const char *value);
 /* Of an executor that is ready: an earlier test may have killed its predecessor. */
 pid_t peer_executor_pid(int fd);

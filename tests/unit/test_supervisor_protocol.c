@@ -186,7 +186,11 @@ static void test_port_descriptors(void **state)
                      MAP_FAILED);
     assert_int_equal(send(peer_last.fds[3], "x", 1, MSG_NOSIGNAL), -1); /* to be read alone */
     assert_int_equal(errno, EPIPE);
-    assert_int_equal(peer_call_port_close(fd, port->port_id), 0);
+    port->token.data[7] ^= 1; /* of one that had this number before, and has ended */
+    assert_int_equal(peer_call_port_close_with(fd, port->port_id, port->token.data, 16), -ENOENT);
+    port->token.data[7] ^= 1;
+    assert_int_equal(peer_call_port_close_with(fd, port->port_id, port->token.data, 15), -ENOENT);
+    assert_int_equal(peer_call_port_close_with(fd, port->port_id, port->token.data, 16), 0);
     assert_int_equal(peer_call_port_close(fd, port->port_id), -ENOENT);
     assert_int_equal(peer_call_port_close(fd, UINT32_MAX), -ENOENT);
     peer_drop(reply);
