@@ -88,6 +88,7 @@ static int reconnect_take_refusal(struct odeon_client *client, const Odeon__Repl
     switch (reply->error) {
     case -EBUSY:
     case -EUSERS:
+    case -EDQUOT: /* somebody else of its user has taken its place */
     case -ENOMEM:
         return client_break(client, reply->text);
     case -ESTALE:

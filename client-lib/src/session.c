@@ -177,6 +177,7 @@ static bool session_passes(int error)
     case -EHOSTDOWN:
     case -ESHUTDOWN:
     case -EUSERS:
+    case -EDQUOT:
     case -EBUSY:
         return true;
     default:

@@ -70,9 +70,10 @@ static void answer_hello(struct service *s, const Odeon__Request *request, Odeon
     body.token = (ProtobufCBinaryData){ sizeof(token), token };
     reply->body_case = ODEON__REPLY__BODY_HELLO;
     reply->hello = &body;
-    reply->error = s->hello_error;
-    reply->text = s->hello_error ? (char[]){ "the service is starting: try again" } : reply->text;
+    reply->error = atomic_load(&s->hello_error);
+    reply->text = reply->error ? (char[]){ "the service is starting: try again" } : reply->text;
     service_send(s, reply, NULL, 0);
+    atomic_fetch_add(&s->greetings, 1);
 }
 
 static void answer_port_open(struct service *s, Odeon__Reply *reply)

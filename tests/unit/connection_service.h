@@ -28,7 +28,7 @@ struct service {
     struct fake fake;
     /* what it does otherwise than well */
     uint32_t protocol;
-    int hello_error;
+    _Atomic int hello_error;
     unsigned port_fds;
     bool event_before_reply, close_instead, garbage_instead, strange_id, oversized, wrong_body;
     bool knows_nothing; /* any request but a greeting is -ENOSYS */
@@ -37,7 +37,7 @@ struct service {
     uint64_t instance;
     _Atomic unsigned ends; /* so many requests end the connection, a greeting not */
     /* what it saw */
-    _Atomic unsigned requests, interns, port_closes, held;
+    _Atomic unsigned greetings, requests, interns, port_closes, held;
     char client_name[64];
     Odeon__Spawn spawn;
 };

@@ -135,6 +135,26 @@ static void test_an_end_is_not_tried_again(void **state)
     pthread_mutex_unlock(&client.mutex);
 }
 
+/* Somebody else of its user has taken its place meanwhile, and goes. */
+static void test_a_quota_passes(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client;
+    odeon_ref ref;
+
+    s->instance = 7;
+    client = connection_service_client(s);
+    atomic_store(&s->hello_error, -EDQUOT);
+    atomic_store(&s->ends, 1);
+    assert_int_equal(odeon_client_set_timeout(client, REQUEST_NS), 0);
+    while (atomic_load(&s->greetings) < 3) /* its own, and two that are refused */
+        assert_int_equal(odeon_actor_find(client, "A", &ref), -ETIMEDOUT);
+    atomic_store(&s->hello_error, 0);
+    assert_int_equal(odeon_client_set_timeout(client, -1), 0);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), 0);
+    odeon_client_disconnect(client);
+}
+
 static bool name_ends(const char *name, const char *end)
 {
     size_t n = strlen(name), n_end = strlen(end);
@@ -209,6 +229,8 @@ int main(void)
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test(test_patience_of_any_length),
         cmocka_unit_test(test_an_end_is_not_tried_again),
+        cmocka_unit_test_setup_teardown(test_a_quota_passes, connection_service_setup,
+                                        connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_what_only_looks_is_asked_again,
                                         connection_service_setup, connection_service_teardown),
     };
