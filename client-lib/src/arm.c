@@ -81,9 +81,13 @@ static int arm(struct odeon_port *port, uint64_t bytes)
         client_poll_events(port->client);
     if (!port_open(port))
         return port_explain(port);
-    if (ended < 0)
-        return error_set_literal(-EPIPE, "the service has closed its end of the port");
-    return 0;
+    if (ended == 0)
+        return 0;
+    /* nobody has the other end any more, and nobody gets it again: the service, or the manager that
+     * kept it, has given the port up */
+    port_mark_closed(port, -EPIPE, ODEON_CLOSED_SERVICE_GONE,
+                     "the service has closed its end of the port");
+    return port_explain(port);
 }
 
 int odeon_port_arm(struct odeon_port *port)
