@@ -30,9 +30,9 @@ static int call_find_room(const struct odeon_port *port, uint32_t size, struct p
 
 /* Copies a delivery aside, for odeon_port_receive() to return later. */
 static void call_keep(struct odeon_port *port, struct port_kept *kept,
-                      const struct odeon_delivery *delivery)
+                      const struct odeon_delivery *delivery, bool is_outcome)
 {
-    *kept = (struct port_kept){ .delivery = *delivery };
+    *kept = (struct port_kept){ .delivery = *delivery, .is_outcome = is_outcome };
     kept->delivery.data = kept + 1;
     memcpy(kept + 1, delivery->data, delivery->size);
     STAILQ_INSERT_TAIL(&port->kept, kept, link);
@@ -43,6 +43,7 @@ static void call_keep(struct odeon_port *port, struct port_kept *kept,
  * -ENOMEM: it should have been kept and could not be. */
 static int call_set_aside(struct odeon_port *port, struct odeon_delivery *delivery)
 {
+    bool is_outcome = port_is_of_deadline(delivery);
     struct port_kept *kept;
     int result;
 
@@ -52,7 +53,7 @@ static int call_set_aside(struct odeon_port *port, struct odeon_delivery *delive
     if (result < 0)
         return result;
     if (port_is_wanted(port, delivery))
-        call_keep(port, kept, delivery);
+        call_keep(port, kept, delivery, is_outcome);
     else
         free(kept);
     return 0;

@@ -55,6 +55,7 @@ struct port_kept {
      * (port.L3), which may have been given back beyond it since. */
     uint64_t cursor;
     bool of_awaited;
+    bool is_outcome; /* of a post with a deadline, copied aside */
 };
 STAILQ_HEAD(port_kept_list, port_kept);
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/src/awaited.h"
@@ -84,6 +85,11 @@ static bool receive_is_ours(const struct odeon_delivery *delivery)
 bool port_is_late_call(const struct odeon_delivery *delivery)
 {
     return receive_is_ours(delivery) && !(delivery->correlation & PORT_CORRELATION_AWAITED);
+}
+
+bool port_is_of_deadline(const struct odeon_delivery *delivery)
+{
+    return receive_is_ours(delivery) && delivery->correlation & PORT_CORRELATION_AWAITED;
 }
 
 bool port_is_wanted(struct odeon_port *port, struct odeon_delivery *delivery)
@@ -259,11 +265,31 @@ int odeon_port_receive_many(struct odeon_port *port, struct odeon_delivery *ret_
     return got;
 }
 
+/* Outcomes that calls have copied aside. How many they were. */
+static size_t receive_forget_kept(struct odeon_port *port, uint64_t correlation)
+{
+    struct port_kept *kept = STAILQ_FIRST(&port->kept), *next;
+    size_t n = 0;
+
+    for (; kept; kept = next) {
+        next = STAILQ_NEXT(kept, link);
+        if (!kept->is_outcome || kept->delivery.correlation != correlation)
+            continue;
+        STAILQ_REMOVE(&port->kept, kept, port_kept, link);
+        PORT_SET(port->kept_bytes, port->kept_bytes - sizeof(*kept) - kept->delivery.size);
+        free(kept);
+        n++;
+    }
+    return n;
+}
+
 int odeon_port_forget(struct odeon_port *port, uint64_t correlation)
 {
     if (!port)
         return error_set_literal(-EINVAL, "odeon_port_forget: no port was given");
-    return port_forked(port) ? port_explain_fork() : (int)awaited_forget(port, correlation);
+    if (port_forked(port))
+        return port_explain_fork();
+    return (int)(awaited_forget(port, correlation) + receive_forget_kept(port, correlation));
 }
 
 int64_t odeon_port_timeout(struct odeon_port *port)

@@ -14,6 +14,8 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);
 int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns, bool outcomes);
 /* A reply to, or refusal of, a call that nobody waits for any more. */
 bool port_is_late_call(const struct odeon_delivery *delivery);
+/* An outcome of a post with a deadline, as long as it has the library's id. */
+bool port_is_of_deadline(const struct odeon_delivery *delivery);
 /* False: the outcome of a post or call that has had one. An outcome that is wanted has its caller's
  * id from here on. */
 bool port_is_wanted(struct odeon_port *port, struct odeon_delivery *delivery);

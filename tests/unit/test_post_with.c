@@ -496,6 +496,29 @@ static void test_outcomes_during_a_call_are_kept(void **state)
                      -EINVAL);
 }
 
+/* A call has copied them aside. */
+static void test_forgetting_what_a_call_has_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d;
+    uint64_t ids[3];
+
+    for (unsigned i = 0; i < 3; i++)
+        ids[i] = posted(f, i == 1 ? 8 : 7, LONG_NS);
+    assert_true(fake_deliver_number(&f->fake, TYPE, 1, 7, 0)); /* somebody's own 7 */
+    refuse(f, ids[0]);
+    for (unsigned i = 1; i < 3; i++)
+        assert_true(fake_deliver_number(&f->fake, TYPE, i + 1, ids[i], ENVELOPE_REPLY));
+    assert_int_equal(odeon_port_call(f->port, actor, TYPE, "", 0, 1, &d), ODEON_CALL_EXPIRED);
+    assert_int_equal(odeon_port_forget(f->port, 7), 2);
+    assert_int_equal(odeon_port_forget(f->port, 7), 0);
+    assert_int_equal(odeon_port_receive(f->port, &d), 1);
+    assert_int_equal(word_at(d.data), 1);
+    odeon_port_release(f->port);
+    expect_reply(f, 8, 2);
+    expect_nothing(f);
+}
+
 static void test_the_table_is_bounded_and_used_again(void **state)
 {
     struct fixture *f = *state;
@@ -634,6 +657,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_forgetting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outcomes_during_a_call_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_forgetting_what_a_call_has_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_table_is_bounded_and_used_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_has_one_outcome, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_sleeps_is_told_of_a_deadline, setup, teardown),
