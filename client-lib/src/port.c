@@ -236,8 +236,14 @@ enum odeon_closed port_closed_by(unsigned broken)
         return ODEON_CLOSED_BY_SERVICE;
     case PORT_BROKEN_SLOW:
         return ODEON_CLOSED_TOO_SLOW;
-    default:
+    case PORT_BROKEN_TAIL:
+    case PORT_BROKEN_LENGTH:
+    case PORT_BROKEN_HEADER:
+    case PORT_BROKEN_SLOT:
+    case PORT_BROKEN_HEAD:
         return ODEON_CLOSED_BAD_RECORD;
+    default: /* a later version's */
+        return ODEON_CLOSED_BY_SERVICE;
     }
 }
 

@@ -17,6 +17,11 @@ int port_explain(struct odeon_port *port)
     closed = atomic_load_explicit(&port->closed, memory_order_acquire);
     if (closed != 0)
         return error_set(closed, "the port is closed: %s", port->reason);
+    if (broken >= PORT_BROKEN_N)
+        return error_set(-EPIPE,
+                         "the service has closed the port for a reason (%u) that this version of "
+                         "libodeon does not know",
+                         broken);
     if (broken == PORT_BROKEN_CLOSED)
         return error_set_literal(-EPIPE, "the service has closed the port");
     return error_set(

@@ -257,6 +257,50 @@ static void test_figures_of_other_versions(void **state)
     assert_int_equal(odeon_port_figures(NULL, &next.figures), -EINVAL);
 }
 
+/* Nobody has the other end any more, the manager's store included. */
+static void test_an_end_of_the_service_is_an_end(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(odeon_port_arm(f->port), 0);
+    assert_int_equal(odeon_port_closed(f->port), ODEON_CLOSED_NOT);
+    close(f->fake.pipe_write);
+    f->fake.pipe_write = -1;
+    assert_true(is_readable(f, -1));
+    assert_int_equal(odeon_port_arm(f->port), -EPIPE);
+    assert_int_equal(odeon_port_closed(f->port), ODEON_CLOSED_SERVICE_GONE);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), -EPIPE);
+    assert_int_equal(odeon_port_arm(f->port), -EPIPE);
+}
+
+/* A reason of a later version is no word about this process. */
+static void test_reasons_of_the_executor(void **state)
+{
+    static const struct {
+        unsigned broken;
+        enum odeon_closed why;
+    } reasons[] = {
+        { PORT_BROKEN_TAIL, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_LENGTH, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_HEADER, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_SLOT, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_HEAD, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_SLOW, ODEON_CLOSED_TOO_SLOW },
+        { PORT_BROKEN_CLOSED, ODEON_CLOSED_BY_SERVICE },
+        { PORT_BROKEN_N, ODEON_CLOSED_BY_SERVICE },
+        { 200, ODEON_CLOSED_BY_SERVICE },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        atomic_store(&f->fake.executor->broken, reasons[i].broken);
+        assert_int_equal(odeon_port_closed(f->port), reasons[i].why);
+        assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), -EPIPE);
+        assert_true((strstr(odeon_error_text(), "this process wrote") != NULL) ==
+                    (reasons[i].broken < PORT_BROKEN_CLOSED));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +310,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_reserved_is_published, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arming_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_poll_loop_that_posts_loses_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_end_of_the_service_is_an_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reasons_of_the_executor, setup, teardown),
         cmocka_unit_test_setup_teardown(test_figures, setup, teardown),
         cmocka_unit_test_setup_teardown(test_figures_of_other_versions, setup, teardown),
     };
