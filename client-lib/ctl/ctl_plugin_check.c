@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeonctl plugin check: what the service would refuse of a file, and what should worry its author.
  * The service is not asked: what only it knows, as names that are taken, it says when it loads. */
+#include "client-lib/ctl/ctl_plugin_check.h"
 #include "client-lib/ctl/ctl.h"
-#include "client-lib/ctl/elf_view.h"
 #include "client-lib/ctl/output.h"
 
 #include <odeon/plugin.h>
@@ -12,29 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINDINGS_MAX = 64, FINDING_TEXT = 256, TYPES_MAX = 256, MESSAGES_MAX = 4096 };
-enum { STATE_MAX = 1 << 20, STATE_KEPT_MAX = 4096, STATE_KEPT_DEFAULT = 512 };
+enum { TYPES_MAX = 256, MESSAGES_MAX = 4096, LISTED_MAX = 1 << 18 };
 
-struct plugin_check {
-    const struct elf_view *view;
-    size_t n, n_refused;
-    struct {
-        bool refused;
-        char text[FINDING_TEXT];
-    } findings[FINDINGS_MAX];
-};
-
-static __attribute__((format(printf, 3, 4))) void
-ctl_plugin_check_note(struct plugin_check *check, bool refused, const char *format, ...)
+void plugin_check_note(struct plugin_check *check, bool refused, const char *format, ...)
 {
     va_list arguments;
 
     check->n_refused += refused;
-    if (check->n == FINDINGS_MAX)
+    if (check->n == PLUGIN_FINDINGS_MAX)
         return;
     check->findings[check->n].refused = refused;
     va_start(arguments, format);
-    vsnprintf(check->findings[check->n++].text, FINDING_TEXT, format, arguments);
+    vsnprintf(check->findings[check->n++].text, PLUGIN_FINDING_TEXT, format, arguments);
     va_end(arguments);
 }
 
@@ -60,10 +49,10 @@ static bool ctl_plugin_check_needs_others(struct plugin_check *check)
 
     for (unsigned i = 0; (library = elf_view_dynamic_text(check->view, DT_NEEDED, i)); i++) {
         if (strncmp(library, "libodeon.so", strlen("libodeon.so")) == 0)
-            ctl_plugin_check_note(check, false,
-                                  "it is linked with %.64s, which a plugin needs nothing of: "
-                                  "clients of the service do",
-                                  library);
+            plugin_check_note(check, false,
+                              "it is linked with %.64s, which a plugin needs nothing of: "
+                              "clients of the service do",
+                              library);
         others |= !ctl_plugin_check_is_known(library);
     }
     return others;
@@ -76,20 +65,20 @@ static void ctl_plugin_check_undefined(struct plugin_check *check, const struct 
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         if (strcmp(symbol->name, ends[i]) == 0)
-            ctl_plugin_check_note(check, false,
-                                  "it calls %s(): in a handler that is a crash of the plugin",
-                                  symbol->name);
+            plugin_check_note(check, false,
+                              "it calls %s(): in a handler that is a crash of the plugin",
+                              symbol->name);
     if (symbol->versioned || symbol->weak)
         return;
     if (others)
-        ctl_plugin_check_note(check, false,
-                              "%.64s is in no library of the system: one of its own has to have it",
-                              symbol->name);
+        plugin_check_note(check, false,
+                          "%.64s is in no library of the system: one of its own has to have it",
+                          symbol->name);
     else
-        ctl_plugin_check_note(check, true,
-                              "%.64s is in none of the libraries that it is linked with: link the "
-                              "one that has it, or write it",
-                              symbol->name);
+        plugin_check_note(check, true,
+                          "%.64s is in none of the libraries that it is linked with: link the "
+                          "one that has it, or write it",
+                          symbol->name);
 }
 
 static void ctl_plugin_check_symbols(struct plugin_check *check)
@@ -105,10 +94,10 @@ static void ctl_plugin_check_symbols(struct plugin_check *check)
         unique |= symbol.defined && symbol.unique;
     }
     if (unique || (elf_view_dynamic(check->view, DT_FLAGS_1) & DF_1_NODELETE))
-        ctl_plugin_check_note(check, false,
-                              "it was built in a way that forbids unloading (%s): another version "
-                              "of it can come with the next start only",
-                              unique ? "unique symbols: -fno-gnu-unique" : "-z nodelete");
+        plugin_check_note(check, false,
+                          "it was built in a way that forbids unloading (%s): another version "
+                          "of it can come with the next start only",
+                          unique ? "unique symbols: -fno-gnu-unique" : "-z nodelete");
 }
 
 static void ctl_plugin_check_file(struct plugin_check *check)
@@ -118,23 +107,22 @@ static void ctl_plugin_check_file(struct plugin_check *check)
     uint64_t n = elf_view_dynamic(check->view, DT_INIT_ARRAYSZ) / sizeof(uint64_t);
 
     if (locals && locals->p_memsz > 0)
-        ctl_plugin_check_note(check, false,
-                              "it has %" PRIu64 " bytes of thread-local variables: an actor runs "
-                              "on one thread after the other, and finds another one's",
-                              locals->p_memsz);
+        plugin_check_note(check, false,
+                          "it has %" PRIu64 " bytes of thread-local variables: an actor runs "
+                          "on one thread after the other, and finds another one's",
+                          locals->p_memsz);
     if (n > 1)
-        ctl_plugin_check_note(check, false,
-                              "it has %" PRIu64 " constructor%s, which run%s while the service "
-                              "waits, before anything of it is checked: ODEON_PLUGIN_INIT is "
-                              "asked, and may refuse",
-                              n - 1, n > 2 ? "s" : "", n > 2 ? "" : "s");
+        plugin_check_note(check, false,
+                          "it has %" PRIu64 " constructor%s, which run%s while the service "
+                          "waits, before anything of it is checked: ODEON_PLUGIN_INIT is "
+                          "asked, and may refuse",
+                          n - 1, n > 2 ? "s" : "", n > 2 ? "" : "s");
     ctl_plugin_check_symbols(check);
 }
 
 /* ---- what it says of itself */
 
-static const char *ctl_plugin_check_name(struct plugin_check *check, uint64_t address,
-                                         const char *what)
+const char *plugin_check_name(struct plugin_check *check, uint64_t address, const char *what)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -143,112 +131,11 @@ static const char *ctl_plugin_check_name(struct plugin_check *check, uint64_t ad
 
     if (n > 0 && n <= ODEON_NAME_LIMIT && strspn(name, letters) == n)
         return name;
-    ctl_plugin_check_note(check, true,
-                          "%s: the name '%.64s' is not allowed: 1 to %d letters, digits, '_', '.' "
-                          "or '-' make a name",
-                          what, name ? name : "(none)", ODEON_NAME_LIMIT);
+    plugin_check_note(check, true,
+                      "%s: the name '%.64s' is not allowed: 1 to %d letters, digits, '_', '.' "
+                      "or '-' make a name",
+                      what, name ? name : "(none)", ODEON_NAME_LIMIT);
     return name ? name : "?";
-}
-
-/* The body of an actor's state as ODEON_STATE wrote it; NULL: nobody did. The linker has put name
- * and body of all of them one behind the other, with gaps of zeros. */
-static const char *ctl_plugin_check_state_of(const struct plugin_check *check, const char *type)
-{
-    const char *at, *end, *name = NULL;
-    Elf64_Shdr section;
-
-    if (!elf_view_section(check->view, SHT_PROGBITS, "odeon_states", &section))
-        return NULL;
-    at = (const char *)check->view->bytes + section.sh_offset;
-    end = at + section.sh_size;
-    while (at < end) {
-        size_t n = strnlen(at, (size_t)(end - at));
-
-        if (at + n == end)
-            return NULL; /* it does not end */
-        if (n > 0 && name && strcmp(name, type) == 0)
-            return at;
-        if (n > 0)
-            name = name ? NULL : at;
-        at += n + 1;
-    }
-    return NULL;
-}
-
-static void ctl_plugin_check_kept(struct plugin_check *check, const struct odeon_actor_type *type,
-                                  const char *name)
-{
-    const char *body = ctl_plugin_check_state_of(check, name);
-
-    if (type->state_size > STATE_KEPT_DEFAULT)
-        ctl_plugin_check_note(check, type->state_size > STATE_KEPT_MAX,
-                              "actor type %.64s keeps %u bytes over crashes: at most setting "
-                              "durable-bytes, which is %d by itself and never more than %d",
-                              name, type->state_size, STATE_KEPT_DEFAULT, STATE_KEPT_MAX);
-    if (!body)
-        ctl_plugin_check_note(check, false,
-                              "actor type %.64s keeps its state over crashes, and does not say "
-                              "what is in it: no pointer may be, since it lies elsewhere then",
-                              name);
-    else if (strchr(body, '*'))
-        ctl_plugin_check_note(check, false,
-                              "actor type %.64s keeps a pointer over crashes, after which nothing "
-                              "lies where it leads: %.100s",
-                              name, body);
-}
-
-static void ctl_plugin_check_behaviours(struct plugin_check *check, uint64_t address,
-                                        const struct odeon_actor_type *type, const char *name)
-{
-    uint64_t at =
-        elf_view_pointer(check->view, address + offsetof(struct odeon_actor_type, behaviours));
-
-    if (type->n_behaviours > ODEON_BEHAVIOURS_LIMIT ||
-        (type->n_behaviours > 0 &&
-         type->behaviour_size < offsetof(struct odeon_behaviour, reserved))) {
-        ctl_plugin_check_note(check, true,
-                              "actor type %.64s has %u behaviours of %u bytes: at most %d of at "
-                              "least %zu are allowed",
-                              name, type->n_behaviours, type->behaviour_size,
-                              ODEON_BEHAVIOURS_LIMIT, offsetof(struct odeon_behaviour, reserved));
-        return;
-    }
-    for (uint32_t i = 0; i < type->n_behaviours; i++, at += type->behaviour_size)
-        if (elf_view_pointer(check->view, at + offsetof(struct odeon_behaviour, run)) == 0)
-            ctl_plugin_check_note(check, true,
-                                  "actor type %.64s: behaviour %u has no function: a message of "
-                                  "its interface has no ODEON_ON",
-                                  name, i);
-}
-
-static void ctl_plugin_check_type(struct plugin_check *check, uint64_t address)
-{
-    const size_t least = offsetof(struct odeon_actor_type, reserved);
-    struct odeon_actor_type type;
-    const char *name;
-
-    if (!elf_view_read(check->view, address, &type, least) || type.struct_size < least) {
-        ctl_plugin_check_note(check, true,
-                              "an actor type is not there, or shorter than %zu bytes: compile it "
-                              "with this version's headers",
-                              least);
-        return;
-    }
-    name = ctl_plugin_check_name(check, address + offsetof(struct odeon_actor_type, name),
-                                 "an actor type");
-    if (type.state_size > STATE_MAX)
-        ctl_plugin_check_note(check, true,
-                              "actor type %.64s: state_size is %u: at most %d bytes are allowed, "
-                              "allocate more in init",
-                              name, type.state_size, STATE_MAX);
-    if (type.restart > ODEON_RESTART_KEEP || type.overflow > ODEON_OVERFLOW_STALL)
-        ctl_plugin_check_note(check, true,
-                              "actor type %.64s: restart policy %u or overflow policy %u is "
-                              "unknown",
-                              name, type.restart, type.overflow);
-    if (type.restart == ODEON_RESTART_KEEP)
-        ctl_plugin_check_kept(check, &type, name);
-    ctl_plugin_check_behaviours(check, address, &type, name);
 }
 
 static void ctl_plugin_check_message(struct plugin_check *check, uint64_t address)
@@ -258,28 +145,58 @@ static void ctl_plugin_check_message(struct plugin_check *check, uint64_t addres
     const char *name, *fields;
 
     if (!elf_view_read(check->view, address, &message, least) || message.struct_size < least) {
-        ctl_plugin_check_note(check, true,
-                              "a message type is not there, or shorter than %zu bytes: compile it "
-                              "with this version's headers",
-                              least);
+        plugin_check_note(check, true,
+                          "a message type is not there, or shorter than %zu bytes: compile it "
+                          "with this version's headers",
+                          least);
         return;
     }
-    name = ctl_plugin_check_name(check, address + offsetof(struct odeon_message_type, name),
-                                 "a message type");
+    name = plugin_check_name(check, address + offsetof(struct odeon_message_type, name),
+                             "a message type");
     fields = elf_view_text(
         check->view,
         elf_view_pointer(check->view, address + offsetof(struct odeon_message_type, fields)));
     if (message.version == 0 || message.size > ODEON_PAYLOAD_LIMIT || !fields)
-        ctl_plugin_check_note(check, true,
-                              "message %.64s has version %u, %u bytes and %s fields: versions "
-                              "begin with 1, and %d bytes are the most",
-                              name, message.version, message.size,
-                              fields ? "described" : "undescribed", ODEON_PAYLOAD_LIMIT);
+        plugin_check_note(check, true,
+                          "message %.64s has version %u, %u bytes and %s fields: versions "
+                          "begin with 1, and %d bytes are the most",
+                          name, message.version, message.size, fields ? "described" : "undescribed",
+                          ODEON_PAYLOAD_LIMIT);
     else if (strchr(fields, '*'))
-        ctl_plugin_check_note(check, false,
-                              "message %.64s has a pointer, which leads nowhere in its receiver "
-                              "after a crash: %.100s",
-                              name, fields);
+        plugin_check_note(check, false,
+                          "message %.64s has a pointer, which leads nowhere in its receiver "
+                          "after a crash: %.100s",
+                          name, fields);
+}
+
+static int ctl_plugin_check_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The list of `n` at `at`: each source file that declares a message has it there. */
+static void ctl_plugin_check_messages(struct plugin_check *check, uint64_t at, uint64_t n)
+{
+    uint64_t *messages = n > 0 ? calloc(n, sizeof(*messages)) : NULL, distinct = 0;
+
+    for (uint64_t i = 0; messages && i < n; i++)
+        messages[i] = elf_view_pointer(check->view, at + i * sizeof(uint64_t));
+    if (messages)
+        qsort(messages, n, sizeof(*messages), ctl_plugin_check_compare);
+    for (uint64_t i = 0; messages && i < n && check->n < PLUGIN_FINDINGS_MAX; i++) {
+        if (messages[i] == 0 || (i > 0 && messages[i] == messages[i - 1]))
+            continue;
+        distinct++;
+        ctl_plugin_check_message(check, messages[i]);
+    }
+    if (distinct > MESSAGES_MAX)
+        plugin_check_note(check, true, "it has %" PRIu64 " message types: at most %d are allowed",
+                          distinct, MESSAGES_MAX);
+    if (n > 0 && !messages)
+        plugin_check_note(check, false, "its messages were not looked at: out of memory");
+    free(messages);
 }
 
 static void ctl_plugin_check_lists(struct plugin_check *check, uint64_t address,
@@ -293,24 +210,16 @@ static void ctl_plugin_check_lists(struct plugin_check *check, uint64_t address,
                  : end > at             ? (end - at) / sizeof(uint64_t)
                                         : 0;
 
-    if (plugin->n_types > TYPES_MAX || n > MESSAGES_MAX) {
-        ctl_plugin_check_note(check, true,
-                              "it has %u actor types and %" PRIu64 " message types: at most %d and "
-                              "%d are allowed",
-                              plugin->n_types, n, TYPES_MAX, MESSAGES_MAX);
+    if (plugin->n_types > TYPES_MAX || n > LISTED_MAX) {
+        plugin_check_note(check, true,
+                          "it has %u actor types and lists %" PRIu64 " message types: at most %d "
+                          "and %d are allowed",
+                          plugin->n_types, n, TYPES_MAX, LISTED_MAX);
         return;
     }
-    for (uint64_t i = 0; i < n && check->n < FINDINGS_MAX; i++) {
-        uint64_t message = elf_view_pointer(check->view, at + i * sizeof(uint64_t)), j = 0;
-
-        /* each source file that declares a message has it in the list */
-        while (j < i && elf_view_pointer(check->view, at + j * sizeof(uint64_t)) != message)
-            j++;
-        if (message != 0 && j == i)
-            ctl_plugin_check_message(check, message);
-    }
-    for (uint32_t i = 0; i < plugin->n_types && check->n < FINDINGS_MAX; i++)
-        ctl_plugin_check_type(check, elf_view_pointer(check->view, types + i * sizeof(uint64_t)));
+    ctl_plugin_check_messages(check, at, n);
+    for (uint32_t i = 0; i < plugin->n_types && check->n < PLUGIN_FINDINGS_MAX; i++)
+        plugin_check_type(check, elf_view_pointer(check->view, types + i * sizeof(uint64_t)));
 }
 
 static bool ctl_plugin_check_find(const struct plugin_check *check, uint64_t *ret_address)
@@ -333,38 +242,38 @@ static void ctl_plugin_check_descriptor(struct plugin_check *check)
     uint64_t address = 0;
 
     if (elf_view_symbols(check->view) == 0) {
-        ctl_plugin_check_note(check, false,
-                              "it has no table of sections, or none of symbols: what it says of "
-                              "itself is found by those here, and is not known");
+        plugin_check_note(check, false,
+                          "it has no table of sections, or none of symbols: what it says of "
+                          "itself is found by those here, and is not known");
         return;
     }
     if (!ctl_plugin_check_find(check, &address)) {
-        ctl_plugin_check_note(check, true,
-                              "it exports no symbol %s: ODEON_PLUGIN(...) makes it; is it hidden?",
-                              ODEON_PLUGIN_SYMBOL);
+        plugin_check_note(check, true,
+                          "it exports no symbol %s: ODEON_PLUGIN(...) makes it; is it hidden?",
+                          ODEON_PLUGIN_SYMBOL);
         return;
     }
     if (!elf_view_read(check->view, address, &plugin, least) ||
         plugin.abi_major != ODEON_PLUGIN_ABI_MAJOR || plugin.abi_minor > ODEON_PLUGIN_ABI_MINOR) {
-        ctl_plugin_check_note(check, true,
-                              "its ABI is %u.%u, that of this odeonctl is %d.%d: compile it with "
-                              "headers of the service's version",
-                              plugin.abi_major, plugin.abi_minor, ODEON_PLUGIN_ABI_MAJOR,
-                              ODEON_PLUGIN_ABI_MINOR);
+        plugin_check_note(check, true,
+                          "its ABI is %u.%u, that of this odeonctl is %d.%d: compile it with "
+                          "headers of the service's version",
+                          plugin.abi_major, plugin.abi_minor, ODEON_PLUGIN_ABI_MAJOR,
+                          ODEON_PLUGIN_ABI_MINOR);
         return;
     }
     if (plugin.struct_size < least || plugin.context_size < offsetof(struct odeon_context, kind) ||
         plugin.context_size > sizeof(struct odeon_context)) {
-        ctl_plugin_check_note(check, true,
-                              "its struct_size is %u, ours %zu, its context_size %u, ours %zu: "
-                              "compile it with headers of the service's version",
-                              plugin.struct_size, sizeof(plugin), plugin.context_size,
-                              sizeof(struct odeon_context));
+        plugin_check_note(check, true,
+                          "its struct_size is %u, ours %zu, its context_size %u, ours %zu: "
+                          "compile it with headers of the service's version",
+                          plugin.struct_size, sizeof(plugin), plugin.context_size,
+                          sizeof(struct odeon_context));
         return;
     }
-    (void)ctl_plugin_check_name(check, address + offsetof(struct odeon_plugin, name), "the plugin");
-    (void)ctl_plugin_check_name(check, address + offsetof(struct odeon_plugin, version),
-                                "the plugin's version");
+    (void)plugin_check_name(check, address + offsetof(struct odeon_plugin, name), "the plugin");
+    (void)plugin_check_name(check, address + offsetof(struct odeon_plugin, version),
+                            "the plugin's version");
     ctl_plugin_check_lists(check, address, &plugin);
 }
 
@@ -406,7 +315,7 @@ int ctl_plugin_check(struct ctl *ctl)
     } else {
         check->view = &view;
         if (r < 0) {
-            ctl_plugin_check_note(check, true, "%s", why);
+            plugin_check_note(check, true, "%s", why);
         } else {
             ctl_plugin_check_file(check);
             ctl_plugin_check_descriptor(check);
