@@ -39,8 +39,10 @@ enum {
     ODEON_KEPT_MAX = 256,       /* copies of publications that wait for one member to have room */
     ODEON_PLUGINS_MAX = 256,
     ODEON_PLUGIN_TYPES_MAX = 256, /* actor types of one plugin */
-    ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */
-    ODEON_DURABLE_MAX = 4096,     /* bytes of a state that is kept over crashes */
+    /* entries of its list of messages, which has each once for each source file */
+    ODEON_PLUGIN_LISTED_MAX = 1 << 18,
+    ODEON_STATE_MAX = 1 << 20, /* bytes of an actor's state */
+    ODEON_DURABLE_MAX = 4096,  /* bytes of a state that is kept over crashes */
     ODEON_DURABLE_DEFAULT = 512,
     ODEON_TIMERS_DEFAULT = 1 << 16, /* armed at a time */
     ODEON_TIMERS_MAX = 1 << 20,

@@ -410,10 +410,10 @@ static int plugin_descriptor_check_messages(const struct odeon_plugin *d, struct
 {
     size_t n = plugin_descriptor_count_messages(d);
 
-    if (n > ODEON_MESSAGE_TYPES_MAX)
+    if (n > ODEON_PLUGIN_LISTED_MAX)
         return explain_set(explain, -EINVAL,
-                           "plugin %s has %zu message types: at most %d are allowed", d->name, n,
-                           ODEON_MESSAGE_TYPES_MAX);
+                           "plugin %s lists %zu message types: at most %d are allowed", d->name, n,
+                           ODEON_PLUGIN_LISTED_MAX);
     if (n > 0 && !d->messages)
         return explain_set(explain, -EINVAL, "plugin %s has %zu message types at no address",
                            d->name, n);

@@ -6,15 +6,31 @@
 
 #include "daemon/executor/plugin_descriptor.h"
 
+/* A list has each message once for each source file that declares it. */
+static bool plugin_messages_is_known(struct engine *engine, const struct odeon_message_type *m,
+                                     const struct message_set *messages)
+{
+    struct engine_message_type known;
+
+    return m->id != 0 && message_set_has(messages, m->id) &&
+           engine_message_type_get(engine, (uint16_t)m->id, &known) == 0 &&
+           known.version == m->version && known.size == m->size &&
+           known.has_tail == (m->has_tail != 0) && strcmp(known.name, m->name) == 0 &&
+           strcmp(known.fields, m->fields) == 0;
+}
+
 static int plugin_messages_intern_one(struct engine *engine, struct odeon_message_type *m,
                                       const char *plugin, struct message_set *messages,
                                       struct explain *explain)
 {
     struct engine_message_type known;
     uint16_t id;
-    int r = engine_message_type_intern(engine, m->name, m->version, m->size, m->has_tail != 0,
-                                       m->fields, &id);
+    int r;
 
+    if (plugin_messages_is_known(engine, m, messages))
+        return 0;
+    r = engine_message_type_intern(engine, m->name, m->version, m->size, m->has_tail != 0,
+                                   m->fields, &id);
     if (r == 0) {
         m->id = id;
         messages->words[id / 64] |= UINT64_C(1) << id % 64;

@@ -226,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     d->messages = input_u8(&input) == 255 ? NULL : message_list;
     if (input_u8(&input) & 1)
         d->n_messages = input_u8(&input) < 250 ? input_u8(&input) % (MESSAGES + 1)
-                                               : ODEON_MESSAGE_TYPES_MAX + 1 + input_u16(&input);
+                                               : ODEON_PLUGIN_LISTED_MAX + 1 + input_u16(&input);
     else
         d->messages_end = d->messages ? d->messages + input_u8(&input) % (MESSAGES + 1) : NULL;
     for (size_t i = 0; i < TYPES; i++) /* last: seeds from before mean what they meant */

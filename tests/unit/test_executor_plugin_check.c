@@ -264,6 +264,7 @@ static void refuse_descriptor(const char *part)
 
 static void test_good_descriptor(void **state)
 {
+    static struct odeon_message_type *listed[ODEON_PLUGIN_LISTED_MAX];
     struct explain explain;
 
     (void)state;
@@ -274,6 +275,12 @@ static void test_good_descriptor(void **state)
     plugin.messages_end = messages + 2;
     assert_int_equal(plugin_descriptor_check(&plugin, &explain), 0);
     assert_int_equal(plugin_descriptor_count_messages(&plugin), 2);
+    /* ... each as often as there are source files that declare it. */
+    for (size_t i = 0; i < ODEON_PLUGIN_LISTED_MAX; i++)
+        listed[i] = &message;
+    plugin.messages = listed;
+    plugin.messages_end = listed + ODEON_PLUGIN_LISTED_MAX;
+    assert_int_equal(plugin_descriptor_check(&plugin, &explain), 0);
     plugin.messages = NULL;
     plugin.messages_end = NULL;
     assert_int_equal(plugin_descriptor_check(&plugin, &explain), 0);
@@ -624,7 +631,7 @@ static void test_types_and_messages(void **state)
     plugin.n_messages = 2;
     refuse_descriptor("message type 1 is missing");
     plugin.n_messages = UINT32_MAX;
-    refuse_descriptor("message types: at most");
+    refuse_descriptor("message types: at most 262144");
     message.struct_size = 0;
     refuse_descriptor("message type's struct_size is 0");
     message.version = 0;
