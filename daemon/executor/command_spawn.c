@@ -194,7 +194,8 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
                   : command_spawn_refuse(executor, r, asked->type, &spawn, &reply->explain);
 }
 
-/* The arguments that the words say, in the reply's memory. */
+/* The arguments that the words say, in the reply's memory: without any, a type that takes some is
+ * spawned with zeros. */
 static int command_spawn_fill(const struct executor *executor, const Odeon__StartActor *asked,
                               uint32_t type, struct engine_spawn *spawn, struct reply *reply)
 {
@@ -209,6 +210,8 @@ static int command_spawn_fill(const struct executor *executor, const Odeon__Star
 
     if (!fields || !bytes)
         return -ENOMEM;
+    if (args_size == 0 && asked->n_words == 0)
+        return 0;
     if (args_size == 0)
         return explain_set(&reply->explain, -EINVAL,
                            "the plugin of %s does not say what it is spawned with: leave the "
@@ -274,7 +277,7 @@ int command_start_actor(struct executor *executor, const Odeon__Request *request
     if (r != 0)
         return r < 0 ? r : command_spawn_reply_started(reply, ref, true);
     r = command_spawn_find_type(executor, asked->type, &type, &reply->explain);
-    if (r == 0 && asked->n_words > 0)
+    if (r == 0)
         r = command_spawn_fill(executor, asked, type.id, &spawn, reply);
     if (r < 0)
         return r;

@@ -31,6 +31,9 @@ static const char *const bare[] = { WITH_STARTER, NULL };
 static const char *const two[] = { WITH_STARTER, "--set",         "actor=" FIRST,
                                    "--set",      "actor=" SECOND, NULL };
 
+/* Takes arguments, and none are given: zeros. */
+static const char *const plain[] = { WITH_STARTER, "--set", "actor=starter plain", NULL };
+
 static void write_conf(const struct service *service, const char *text)
 {
     char path[96];
@@ -126,6 +129,21 @@ static void reload(struct service *service, const char *conf, const char *outcom
 }
 
 static const char applied[] = "has been read again and applied", refused[] = "nothing is changed";
+
+static void test_fields_that_are_not_given_are_zero(void **state)
+{
+    struct manager *manager = manager_start(&(struct manager_options){ .arguments = plain });
+    struct service *service = manager_service(manager);
+    struct starter_told told;
+
+    (void)state;
+    manager_wait_ready(manager);
+    told = ask(service, find(service, "plain"));
+    assert_int_equal(told.base, 0);
+    assert_int_equal(told.sum, 0);
+    assert_string_equal(told.label, "");
+    manager_end(manager);
+}
 
 /* Whoever connects after READY=1 finds them. */
 static void test_there_when_ready(void **state)
@@ -528,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_when_ready),
+        cmocka_unit_test(test_fields_that_are_not_given_are_zero),
         cmocka_unit_test(test_many_are_there_when_ready),
         cmocka_unit_test(test_the_same_over_deaths_and_restarts),
         cmocka_unit_test(test_one_that_has_ended_comes_with_a_restart),
