@@ -101,7 +101,7 @@ static bool stash_is_full(const struct engine *e, actor_ref who, uint64_t size)
     struct stash stash;
     /* with those that have been taken back, and are there still */
     bool full = timer_owners_count(owners, who) >= e->config.stash_max ||
-                timer_owners_bytes(owners, who) + size > ODEON_STASH_BYTES;
+                timer_owners_weight(owners, who) + size > ODEON_STASH_BYTES;
     if (!full)
         return false;
     stash_collect(e, who, ODEON_STASH_MAX, &stash);

@@ -36,7 +36,9 @@ struct timer_owner {
     actor_ref owner; /* 0: nobody's */
     uint32_t first;  /* + 1 */
     uint32_t n;
-    uint64_t bytes; /* of their places; of those that are put off alone */
+    /* Of those that are put off: bytes of their places. Of an actor's timers: how many the start
+     * has found (timers_count_in()). */
+    uint64_t weight;
     actor_ref left; /* who of this slot has ended last, and left some */
 };
 struct timer_link {

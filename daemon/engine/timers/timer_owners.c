@@ -53,7 +53,7 @@ static void timer_owners_empty(struct timer_owners *o, struct timer_owner *of)
         timer_owners_join(o, &o->orphans, of->first);
     of->owner = 0;
     of->first = 0;
-    of->bytes = 0;
+    of->weight = 0;
     timer_owners_count_add(o, of, -of->n);
 }
 
@@ -97,11 +97,11 @@ void timer_owners_remove(struct timer_owners *o, actor_ref owner, uint32_t timer
         timer_owners_count_add(o, of, (uint32_t)-1);
 }
 
-void timer_owners_weigh(struct timer_owners *o, actor_ref owner, int64_t bytes)
+void timer_owners_weigh(struct timer_owners *o, actor_ref owner, int64_t weight)
 {
     struct timer_owner *of = &o->of[actor_ref_slot(owner)];
     if (of->owner == owner)
-        of->bytes += (uint64_t)bytes;
+        of->weight += (uint64_t)weight;
 }
 
 void timer_owners_leave(struct timer_owners *o, actor_ref owner)

@@ -28,8 +28,9 @@ void timer_owners_close(struct timer_owners *owners);
 void timer_owners_add(struct timer_owners *owners, actor_ref owner, uint32_t timer);
 /* Whatever chain it is in; also one that is in none any more. */
 void timer_owners_remove(struct timer_owners *owners, actor_ref owner, uint32_t timer);
-/* So many bytes more are in its chain; of one that has ended nobody asks. */
-void timer_owners_weigh(struct timer_owners *owners, actor_ref owner, int64_t bytes);
+/* Its chain weighs so much more, by what whoever has the table counts; of one that has ended nobody
+ * asks. */
+void timer_owners_weigh(struct timer_owners *owners, actor_ref owner, int64_t weight);
 /* The actor has ended. */
 void timer_owners_leave(struct timer_owners *owners, actor_ref owner);
 /* One of those whose owners have ended; false: there is none. */
@@ -42,10 +43,10 @@ static inline uint32_t timer_owners_count(const struct timer_owners *owners, act
     return of->owner == owner ? of->n : 0;
 }
 /* ... and what was said of them. */
-static inline uint64_t timer_owners_bytes(const struct timer_owners *owners, actor_ref owner)
+static inline uint64_t timer_owners_weight(const struct timer_owners *owners, actor_ref owner)
 {
     const struct timer_owner *of = &owners->of[actor_ref_slot(owner)];
-    return of->owner == owner ? of->bytes : 0;
+    return of->owner == owner ? of->weight : 0;
 }
 /* The one behind this one, in the order in which they came; behind the last one the first. */
 static inline uint32_t timer_owners_next(const struct timer_owners *owners, uint32_t timer)

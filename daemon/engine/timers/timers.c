@@ -188,6 +188,13 @@ void timers_watched_leave(struct worker *w, actor_ref who)
     pthread_mutex_unlock(&e->timers.mutex);
 }
 
+/* Found by this start, and an actor's own: it goes if the actor begins anew (timers.TM4). */
+static bool timers_is_found(const struct engine *e, const struct segment_timer *durable)
+{
+    return durable->boot != load_relaxed(&e->segment.header->boots) && !timer_posted_is(durable) &&
+           !timer_is_kept(durable) && !watches_is_link(&e->segment, durable);
+}
+
 void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
 {
     struct timers *t = &e->timers;
@@ -198,6 +205,8 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
         timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
     if (timer_posted_hangs(durable))
         timer_owners_add(&t->owners, durable->owner, timer);
+    if (timers_is_found(e, durable))
+        timer_owners_weigh(&t->owners, durable->owner, 1);
     if (timer_is_stashed(durable)) {
         t->n_stashed++;
         timer_owners_add(&t->stashed, durable->owner, timer);
@@ -235,6 +244,8 @@ void timers_end(struct engine *e, uint32_t timer)
                            TIMER_CLASS_BYTES(durable->class));
     if (timer_posted_hangs(durable))
         timer_owners_remove(&t->owners, durable->owner, timer);
+    if (timers_is_found(e, durable))
+        timer_owners_weigh(&t->owners, durable->owner, -1);
     if (timer_is_stashed(durable)) {
         t->n_stashed--;
         timer_owners_remove(&t->stashed, durable->owner, timer);
@@ -287,9 +298,22 @@ static uint32_t timers_left(const struct engine *e, uint32_t own)
     return own < share ? share - own : 0;
 }
 
+/* What counts for an actor: of one that has begun anew nothing that its former life has armed,
+ * which is there until the control thread looks (timers.TM4). */
+static uint32_t timers_own(const struct engine *e, actor_ref owner)
+{
+    const struct timer_owners *owners = &e->timers.owners;
+    uint32_t n = timer_owners_count(owners, owner),
+             found = (uint32_t)timer_owners_weight(owners, owner);
+    if (likely(found == 0))
+        return n;
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(owner)].key);
+    return timers_are_kept(e, key) ? n : n - found;
+}
+
 uint32_t timers_left_for(const struct engine *e, actor_ref owner)
 {
-    return timers_left(e, timer_owners_count(&e->timers.owners, owner));
+    return timers_left(e, timers_own(e, owner));
 }
 
 /* One actor, or the clients of one user, have at most half of what the others leave: of numbers,
@@ -302,7 +326,7 @@ static bool timers_may(const struct engine *e, const struct worker *w,
     if (request->posted)
         own = timer_users_get(&t->users, (uint32_t)request->posted);
     else
-        own.n = timer_owners_count(&t->owners, w->ctx.self);
+        own.n = timers_own(e, w->ctx.self);
     if (request->posted && own.n == 0 && !timer_users_has_room(&t->users))
         return false;
     uint64_t others = t->bytes - own.bytes, all = e->segment.header->timer_bytes;

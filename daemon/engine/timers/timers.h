@@ -166,16 +166,20 @@ static inline bool timers_is_there(const struct segment *segment, uint64_t id)
            load_relaxed(&timer->word) == timer_word((uint32_t)(id >> 32), TIMER_LIVE) &&
            timer->claim_count == 0;
 }
+/* By its key: does its actor keep its state, and with it its timers, when it is resumed? */
+static inline bool timers_are_kept(const struct engine *engine, uint64_t owner_key)
+{
+    return engine->segment
+               .actor_types[segment_type_of_key(&engine->segment, actor_key_type(owner_key))]
+               .restart == RESTART_KEEP;
+}
 /* timers.TM4: the actor that has armed it has begun anew since, or is to. */
 static inline bool timers_is_of_another_life(const struct engine *engine,
                                              const struct segment_timer *timer, uint64_t owner_key)
 {
     return timer->boot != load_relaxed(&engine->segment.header->boots) &&
            actor_key_kind(owner_key) != ACTOR_PORT && !watches_is_link(&engine->segment, timer) &&
-           !timer_is_kept(timer) &&
-           engine->segment
-                   .actor_types[segment_type_of_key(&engine->segment, actor_key_type(owner_key))]
-                   .restart != RESTART_KEEP;
+           !timer_is_kept(timer) && !timers_are_kept(engine, owner_key);
 }
 /* The same, of one whose owner lives: the timer is there until the control thread looks, but it is
  * not this life's. */
