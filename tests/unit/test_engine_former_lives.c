@@ -121,11 +121,57 @@ static void test_of_a_kept_actor_take_its_share(void **state)
     assert_int_equal(n_inits, 1);
 }
 
+/* The control thread looks while something waits before the actor, which is at its limit. */
+static void look_at_limit(actor_ref who, uint64_t now_ns)
+{
+    struct segment_header *header = f.engine->segment.header;
+    uint64_t limit = header->limit_bytes;
+
+    header->limit_bytes = 0;
+    assert_int_equal(engine_actor_send(f.engine, who, go_type, NULL, 0), 0);
+    assert_false(timer_fire_due(f.engine, now_ns));
+    header->limit_bytes = limit;
+}
+
+/* Who has begun anew is sent nothing, and needs no room for it. */
+static void test_go_though_the_queue_is_full(void **state)
+{
+    actor_ref who = spawn_and_arm(plain_type);
+
+    (void)state;
+    timer_fixture_restart(&f, register_types);
+    n_to_arm = 0;
+    assert_int_equal(engine_actor_send(f.engine, who, go_type, NULL, 0), 0);
+    timer_fixture_run(&f);
+    assert_int_equal(n_inits, 2);
+    look_at_limit(who, clock_now_ns());
+    assert_int_equal(engine_timers_count(f.engine), 0);
+}
+
+/* Who has not is initialised by the first of them, which waits for room. */
+static void test_begin_when_there_is_room(void **state)
+{
+    actor_ref who = spawn_and_arm(plain_type);
+    uint64_t now_ns = clock_now_ns();
+
+    (void)state;
+    timer_fixture_restart(&f, register_types);
+    n_to_arm = 0;
+    look_at_limit(who, now_ns);
+    assert_int_equal(engine_timers_count(f.engine), TIMERS / 2);
+    assert_false(timer_fire_due(f.engine, now_ns + TIMER_DEFER_NS));
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    timer_fixture_run(&f);
+    assert_int_equal(n_inits, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_take_no_share, setup, teardown),
         cmocka_unit_test_setup_teardown(test_of_a_kept_actor_take_its_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_go_though_the_queue_is_full, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_begin_when_there_is_room, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

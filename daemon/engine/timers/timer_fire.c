@@ -178,7 +178,8 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     uint64_t owner = timer_fire_key(e, durable->owner),
              key = timer_fire_key(e, segment_timer_message(&e->segment, durable)->to);
     if (owner != ACTOR_FREE && timers_is_of_another_life(e, durable, owner)) {
-        if (outbox_look_for_room(e->control, actor_key_destination(owner)))
+        if (actor_key_kind(owner) != ACTOR_NEW ||
+            outbox_look_for_room(e->control, actor_key_destination(owner)))
             timer_fire_begin_owner(e, timer, owner);
         else
             timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
