@@ -6,6 +6,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timers.h"
 #include "timer_fixture.h"
 
@@ -18,6 +19,7 @@ enum act {
     ACT_MONITOR,
     ACT_MONITOR_DIE,  /* ... and dies in the turn */
     ACT_MONITOR_LOOK, /* ... and the control thread looks within the turn */
+    ACT_MONITOR_LONG, /* ... which takes a second, and the control thread looks when it is to */
     ACT_DEMONITOR,
     ACT_DEMONITOR_DIE,
     ACT_SPAWN,        /* a child, which it monitors in the same turn */
@@ -43,7 +45,7 @@ struct shared {
     uint64_t id;
     actor_ref child;
     bool init_fails;
-    uint64_t n_notes, n_inits;
+    uint64_t n_notes, n_inits, n_looks;
     struct note notes[NOTES];
 };
 
@@ -91,12 +93,23 @@ static void forge(struct engine_context *ctx)
                      0);
 }
 
+static void look_for_a_second(void)
+{
+    const struct timer_node *first;
+    uint64_t end_ns = clock_now_ns() + 1000000000;
+
+    while ((first = timer_heap_first(&f.engine->timers.heap)) && first->due_ns < end_ns) {
+        timer_fire_due(f.engine, first->due_ns);
+        shared->n_looks++;
+    }
+}
+
 static int on_go(void *self, const void *message, struct engine_context *ctx)
 {
     const struct orders o = shared->orders;
 
     (void)self, (void)message;
-    if (o.act >= ACT_MONITOR && o.act <= ACT_MONITOR_LOOK)
+    if (o.act >= ACT_MONITOR && o.act <= ACT_MONITOR_LONG)
         monitor(ctx, &o);
     if (o.act == ACT_DEMONITOR || o.act == ACT_DEMONITOR_DIE)
         shared->result = engine_ctx_demonitor(ctx, o.id ? o.id : shared->id);
@@ -108,6 +121,8 @@ static int on_go(void *self, const void *message, struct engine_context *ctx)
         assert_int_equal(engine_ctx_spawn_plain(ctx, o.type, PLACE_NEAR, &shared->child), 0);
     if (o.act == ACT_FORGE)
         forge(ctx);
+    if (o.act == ACT_MONITOR_LONG)
+        look_for_a_second();
     if (o.act == ACT_MONITOR_LOOK)
         timer_fire_due(f.engine, LATER);
     if ((o.act == ACT_END || o.act == ACT_END_DIE) && o.to)
@@ -469,6 +484,18 @@ static void test_not_before_its_turn_has_been_committed(void **state)
     assert_only_told(other, REASON_FINISHED);
 }
 
+/* In a turn that goes on it is looked at after as long again as that has taken. */
+static void test_in_a_long_turn(void **state)
+{
+    (void)state;
+    ends(other);
+    order((struct orders){ .act = ACT_MONITOR_LONG, .to = other });
+    assert_in_range(shared->n_looks, 20, 100);
+    assert_int_equal(shared->n_notes, 0);
+    fire(LATER);
+    assert_only_told(other, REASON_FINISHED);
+}
+
 static void test_ended_before(void **state)
 {
     (void)state;
@@ -740,6 +767,7 @@ int main(void)
         MONITOR_TEST(test_behind_its_last_words),
         MONITOR_TEST(test_a_turn_that_died_has_begun_none),
         MONITOR_TEST(test_not_before_its_turn_has_been_committed),
+        MONITOR_TEST(test_in_a_long_turn),
         MONITOR_TEST(test_ended_before),
         MONITOR_TEST(test_ended_between_the_end_and_its_word),
         MONITOR_TEST(test_a_turn_that_died_has_ended_none),

@@ -79,7 +79,7 @@ struct timer_users {
 /* Timers that one turn of a worker id has armed, and that were due before its commit
  * (timers/timer_put_off.h): chains, of numbers + 1. */
 struct timer_put_off_turn {
-    uint64_t count;
+    uint64_t count, since_ns; /* since when it is waited for, by CLOCK_MONOTONIC */
     uint32_t first;
 };
 struct timer_put_off {

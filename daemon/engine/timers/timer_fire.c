@@ -161,10 +161,14 @@ static void timer_fire_wait(struct engine *e, uint32_t timer, uint64_t due_ns)
     timer_heap_move(timers_heap_of(e, timer), timer, due_ns);
 }
 
-static void timer_fire_wait_for_turn(struct engine *e, uint32_t timer, uint64_t now_ns)
+/* As long again as it is late: what is due at no time, since `since_ns`. */
+static void timer_fire_wait_for_turn(struct engine *e, uint32_t timer, uint64_t since_ns,
+                                     uint64_t now_ns)
 {
-    uint64_t deadline = e->segment.timers[timer].deadline_ns,
-             late = now_ns > deadline ? now_ns - deadline : 0;
+    uint64_t deadline = e->segment.timers[timer].deadline_ns;
+    if (deadline != WATCH_NEVER_NS)
+        since_ns = deadline;
+    uint64_t late = now_ns > since_ns ? now_ns - since_ns : 0;
     timer_fire_wait(e, timer,
                     now_ns + (late < TIMER_OPEN_MIN_NS   ? TIMER_OPEN_MIN_NS
                               : late > TIMER_OPEN_MAX_NS ? TIMER_OPEN_MAX_NS
@@ -206,10 +210,10 @@ static void timer_fire_look_at(struct engine *e, uint32_t timer, uint64_t monoto
     const struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t now_ns = timers_by_its_clock(e, timer, monotonic_ns);
     if (timers_is_open(&e->segment, durable->arm_worker, durable->arm_count)) {
-        timer_put_off_add(e, timer);
-        timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM1 */
+        uint64_t since_ns = timer_put_off_add(e, timer, monotonic_ns);
+        timer_fire_wait_for_turn(e, timer, since_ns, now_ns); /* timers.TM1 */
     } else if (durable->claim_count != 0) {
-        timer_fire_wait_for_turn(e, timer, now_ns); /* timers.TM2 */
+        timer_fire_wait_for_turn(e, timer, 0, now_ns); /* timers.TM2 */
     } else if (!timer_put_off_rejoin(e, timer)) {
         timer_fire_one(e, timer, now_ns);
     }

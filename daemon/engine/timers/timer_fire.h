@@ -14,7 +14,8 @@
 enum {
     TIMER_FIRES = 512,            /* of one look */
     TIMER_DEFER_NS = 10000000,    /* of one whose receiver's queue is full */
-    TIMER_OPEN_MIN_NS = 200000,   /* of one whose turn goes on; then as long again as it is late */
+    TIMER_OPEN_MIN_NS = 200000,   /* of one whose turn goes on; then as long again as it is late, or
+                                     a watch has waited */
     TIMER_OPEN_MAX_NS = 64000000, /* ... at most so long */
 };
 

@@ -48,18 +48,21 @@ static void timer_put_off_release(struct engine *e, uint32_t id)
     }
 }
 
-void timer_put_off_add(struct engine *e, uint32_t timer)
+uint64_t timer_put_off_add(struct engine *e, uint32_t timer, uint64_t now_ns)
 {
     struct timer_put_off *p = &e->timers.put_off;
     const struct segment_timer *durable = &e->segment.timers[timer];
     struct timer_put_off_turn *turn = &p->of[durable->arm_worker];
     if (turn->first != PUT_OFF_NOT && turn->count != durable->arm_count)
         timer_put_off_release(e, durable->arm_worker); /* another turn's, which is over */
+    if (turn->first == PUT_OFF_NOT)
+        turn->since_ns = now_ns;
     if (p->next[timer] != PUT_OFF_NOT)
-        return;
+        return turn->since_ns;
     turn->count = durable->arm_count;
     p->next[timer] = turn->first != PUT_OFF_NOT ? turn->first : PUT_OFF_LAST;
     turn->first = timer + 1;
+    return turn->since_ns;
 }
 
 bool timer_put_off_rejoin(struct engine *e, uint32_t timer)

@@ -14,8 +14,8 @@
 
 int timer_put_off_open(struct engine *engine);
 void timer_put_off_close(struct engine *engine);
-/* The turn that armed it goes on. */
-void timer_put_off_add(struct engine *engine, uint32_t timer);
+/* The turn that armed it goes on: since when that is waited for, both by CLOCK_MONOTONIC. */
+uint64_t timer_put_off_add(struct engine *engine, uint32_t timer, uint64_t now_ns);
 /* It is about to be sent. True: others of its turn were put off, and are due now; look at who is
  * first. */
 bool timer_put_off_rejoin(struct engine *engine, uint32_t timer);
