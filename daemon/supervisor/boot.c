@@ -184,8 +184,10 @@ static void boot_schedule_restart(struct seat *seat, uint64_t ready_for_ns);
 static void boot_on_restart(uv_timer_t *timer)
 {
     struct seat *seat = timer->data;
-    int r = boot_start_executor(seat);
+    int r;
 
+    seat->boot.put_off = false;
+    r = boot_start_executor(seat);
     if (r == 0)
         return;
     log_error("the executor cannot be started: %s: %s", seat->program, strerror(-r));
@@ -204,6 +206,7 @@ static void boot_schedule_restart(struct seat *seat, uint64_t ready_for_ns)
                   "wait, and the "
                   "service does not give up",
                   seat->boot.backoff.failures, (unsigned long long)wait_ms);
+    seat->boot.put_off = ready_for_ns > 0;
     uv_timer_start(&seat->boot.timer, boot_on_restart, wait_ms, 0);
 }
 

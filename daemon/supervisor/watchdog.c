@@ -48,16 +48,17 @@ static void watchdog_on_look(uv_timer_t *timer)
 {
     struct seat *seat = timer->data;
     struct seat_watchdog *watchdog = &seat->watchdog;
-    bool started = seat->boot.boots != watchdog->boots, silent = watchdog->ping_id != 0 && !started;
+    bool started = seat->boot.boots != watchdog->boots, silent = watchdog->ping_id != 0 && !started,
+         recovers = started || seat->boot.put_off;
 
     watchdog->boots = seat->boot.boots;
-    if (seat->stopping || started || seat->boot.rule_stops.held)
+    if (seat->stopping || recovers || seat->boot.rule_stops.held)
         watchdog_feed(seat);
     if (seat->stopping || seat->boot.rule_stops.held)
         return;
     if (seat->executor.state != LINK_READY) {
         watchdog->ping_id = 0;
-        if (!started)
+        if (!recovers)
             watchdog_withhold(seat, "no executor is ready");
         return;
     }

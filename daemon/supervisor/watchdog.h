@@ -8,7 +8,9 @@
  *     when an executor has answered, at least one of its workers has got on since the question
  *     before, or rests, and no worker stands still outside of a handler;
  *     when an executor has become ready since then: it dies and is started again, which is the
- *     supervisor's work, not the manager's; while the service stops, which has its own time limit;
+ *     supervisor's work, not the manager's; while the start that follows one that was ready is put
+ *     off (backoff.h), which a new odeond would not do; while the service stops, which has its own
+ *     time limit;
  *     while the executor stays down over a broken rule, which a new odeond would start (boot.h).
  *
  * It is not fed, and after its period the manager ends the service and starts it again, with all

@@ -42,7 +42,7 @@ struct manager {
     bool held, ready, deaf;
     pid_t pid;
     int pidfd, last_status;
-    unsigned starts, ends, readies, crashes, failures;
+    unsigned starts, ends, readies, crashes, failures, feeds;
     char status[256];
     char *program, *environment;
     const char *const *arguments;
@@ -130,6 +130,8 @@ static void take_message(struct manager *manager, char *text, const int *fds, si
             name = line + 7;
         else if (strncmp(line, "STATUS=", 7) == 0)
             snprintf(manager->status, sizeof(manager->status), "%s", line + 7);
+        else if (strcmp(line, "WATCHDOG=1") == 0)
+            manager->feeds++;
         else if (strcmp(line, "READY=1") == 0 && !manager->ready) {
             manager->ready = true;
             manager->readies++;
@@ -354,6 +356,11 @@ unsigned manager_starts(struct manager *manager)
 unsigned manager_readies(struct manager *manager)
 {
     return LOCKED(manager, manager->readies);
+}
+
+unsigned manager_feeds(struct manager *manager)
+{
+    return LOCKED(manager, manager->feeds);
 }
 
 unsigned manager_crashes(struct manager *manager)

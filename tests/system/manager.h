@@ -51,6 +51,8 @@ unsigned manager_readies(struct manager *manager);
 unsigned manager_crashes(struct manager *manager);
 /* How often it has exited with a status other than 0. */
 unsigned manager_failures(struct manager *manager);
+/* How often WATCHDOG=1 came. */
+unsigned manager_feeds(struct manager *manager);
 /* The last STATUS=; the caller frees it. */
 char *manager_status(struct manager *manager);
 

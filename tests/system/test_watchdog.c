@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The service manager's watchdog while no executor runs: fed as long as the next start is put off
+ * behind one that was ready, and not when no start gets ready. What fires, and when, is the rig's
+ * (tests/rig/test_systemd_watchdog.sh). */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/manager.h"
+
+/* Looks are a third of the period apart. The longest wait is twelve of them. */
+#define PERIOD  "WATCHDOG_USEC=600000"
+#define PUT_OFF "the next start is in 2560 ms"
+enum { LOOKS = 5, LOOK_NS = 200000000 };
+
+static struct manager *manager;
+static char executor[128]; /* a link, which may go */
+static const char *const arguments[] = {
+    SMALL_SERVICE, "--executor", executor, "--set", "restart-delay-max-ms=2560", NULL
+};
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(executor, sizeof(executor), "/tmp/odeon-test.watchdog-%d", (int)getpid());
+    (void)unlink(executor);
+    assert_int_equal(symlink(TEST_EXECUTOR, executor), 0);
+    manager =
+        manager_start(&(struct manager_options){ .arguments = arguments, .environment = PERIOD });
+    manager_wait_ready(manager);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    manager = manager_end(manager);
+    (void)unlink(executor);
+    return 0;
+}
+
+static bool serves(pid_t former)
+{
+    struct odeon_stats_service state = service_state(manager_service(manager));
+
+    return state.executor_pid != 0 && (pid_t)state.executor_pid != former &&
+           strcmp(state.state_name, "running") == 0;
+}
+
+/* Until the next one serves, or its start is put off for the longest time there is: true. */
+static bool kill_executor(void)
+{
+    struct service *service = manager_service(manager);
+    pid_t former = service_executor(service);
+    bool put_off = false;
+
+    assert_int_equal(kill(former, SIGKILL), 0);
+    assert_true(wait_until(serves(former) || (put_off = service_log_has(service, PUT_OFF))));
+    return put_off;
+}
+
+static void test_fed_while_a_start_is_put_off(void **state)
+{
+    struct service *service = manager_service(manager);
+    unsigned fed, starts;
+
+    (void)state;
+    while (!kill_executor())
+        ;
+    starts = service_log_count(service, "executor started");
+    fed = manager_feeds(manager);
+    assert_true(wait_until(manager_feeds(manager) >= fed + LOOKS));
+    assert_int_equal(service_log_count(service, "executor started"), starts);
+    service_wait_executor(service, 0);
+    assert_int_equal(manager_starts(manager), 1);
+}
+
+static void test_not_fed_when_no_start_succeeds(void **state)
+{
+    struct service *service = manager_service(manager);
+    unsigned fed;
+
+    (void)state;
+    assert_int_equal(unlink(executor), 0);
+    assert_int_equal(kill(service_executor(service), SIGKILL), 0);
+    assert_true(wait_until(service_log_has(service, "not fed: no executor is ready")));
+    fed = manager_feeds(manager);
+    (void)usleep(LOOKS * LOOK_NS / 1000);
+    assert_int_equal(manager_feeds(manager), fed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_fed_while_a_start_is_put_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_fed_when_no_start_succeeds, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
