@@ -381,6 +381,22 @@ static void test_faults(void **state)
     odeon_test_close(world);
 }
 
+static void test_many_dead_letters(void **state)
+{
+    enum { LETTERS = 3000 };
+    (void)state;
+    struct odeon_test *world = open_seeded(15);
+    relay_ref relay = odeon_test_spawn(world, relay);
+    listener_ref listener = odeon_test_spawn(world, listener);
+    odeon_test_stop(world, listener.ref, ODEON_DELETE);
+    odeon_test_expect_none(world);
+    for (unsigned i = 0; i < LETTERS; i++)
+        odeon_test_send(world, relay, relay_pass, .to = listener.ref);
+    odeon_test_expect_none(world);
+    assert_int_equal(odeon_test_dead_letters(world), LETTERS);
+    odeon_test_close(world);
+}
+
 /* ---- schedules */
 
 static uint64_t trace_of(uint64_t seed, uint32_t crashes, uint32_t *ret_crashes)
@@ -638,6 +654,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_redelivered),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_many_dead_letters),
         cmocka_unit_test(test_same_seed),
         cmocka_unit_test(test_finds_orders),
         cmocka_unit_test(test_deadly),
