@@ -47,6 +47,7 @@ ODEON_RECEIVE(left, several_tick)
     odeon_signal_every(ctx, NULL, ODEON_SECOND_NS, odeon_self(ctx, left), several_tick);
     odeon_signal_after(ctx, NULL, ODEON_BOOT_TIME(1000), odeon_self(ctx, left), several_stop);
     odeon_signal_every(ctx, NULL, ODEON_BOOT_TIME(1000), odeon_self(ctx, left), several_tick);
+    odeon_signal_every(ctx, NULL, 0, odeon_self(ctx, left), several_tick);
     odeon_timer_cancel(ctx, timer);
     return ODEON_NODELETE;
 }

@@ -448,7 +448,7 @@ static void test_sends(void **state)
     struct odeon_context ctx = begin(0);
     struct left_view self = { 0 };
     assert_int_equal(left->behaviours[0].run(&self, NULL, &ctx), ODEON_NODELETE);
-    assert_int_equal(n_calls, 17);
+    assert_int_equal(n_calls, 18);
     expect_call(0, "spawn", ODEON_PLACE_HERE, type_named("right")->id, 0, 0);
     assert_int_equal(self.peer, 1001);
     expect_call(1, "send", 1001, message_named("several_point")->id, 0,
@@ -493,7 +493,10 @@ static void test_sends(void **state)
         assert_int_equal(times[1], 1000);
         assert_int_equal(times[2], i == 14 ? 0 : 1000);
     }
-    expect_call(16, "timer_cancel", 2011, 0, 0, 0); /* that of the eleventh call */
+    expect_call(16, "send_after", 42, message_named("several_tick")->id, 0, sizeof(times));
+    memcpy(times, calls[16].bytes, sizeof(times));
+    assert_int_equal(times[2], 1);                  /* too short a period, instead of none */
+    expect_call(17, "timer_cancel", 2011, 0, 0, 0); /* that of the eleventh call */
 }
 
 struct filler_view { /* as in several_right.c */

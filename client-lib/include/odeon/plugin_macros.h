@@ -600,16 +600,20 @@ odeon_logf(struct odeon_context *ctx, enum odeon_log_level level, const char *fo
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
      odeon_send_after_((ctx_), (ret_), (delay_ns_), 0, ODEON_REF_(to_),                            \
                        odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_), NULL, 0))
-/* The first time is a period from now. */
+/* The first time is a period from now. A period of 0 is one that is too short, -ERANGE. */
+static inline ODEON_UNUSED_ uint64_t odeon_period_(uint64_t ns)
+{
+    return ns & ~ODEON_BOOT_TIME_BIT_ ? ns : 1;
+}
 #define odeon_send_every(ctx_, ret_, period_ns_, to_, message_, ...)                               \
     ODEON_FILLED_(message_,                                                                        \
-                  odeon_send_after_((ctx_), (ret_), 0, (period_ns_), ODEON_REF_(to_),              \
+                  odeon_send_after_((ctx_), (ret_), 0, odeon_period_(period_ns_), ODEON_REF_(to_), \
                                     odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),   \
                                     &odeon_filled_, sizeof(odeon_filled_)),                        \
                   __VA_ARGS__)
 #define odeon_signal_every(ctx_, ret_, period_ns_, to_, message_)                                  \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     odeon_send_after_((ctx_), (ret_), 0, (period_ns_), ODEON_REF_(to_),                           \
+     odeon_send_after_((ctx_), (ret_), 0, odeon_period_(period_ns_), ODEON_REF_(to_),              \
                        odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_), NULL, 0))
 
 static inline ODEON_UNUSED_ int odeon_send_after_(struct odeon_context *ctx, odeon_timer *ret,
