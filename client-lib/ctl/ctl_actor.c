@@ -202,13 +202,41 @@ static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message
     json_end_document(&json);
 }
 
+static bool actor_accepts(const struct odeon_actor_detail *d, const char *message)
+{
+    if (strcmp(d->actor.type, "odeon_group") == 0)
+        return true; /* what its members accept is for each of them to say */
+    for (size_t i = 0; i < d->n_accepts; i++)
+        if (strcmp(d->accepts[i], message) == 0)
+            return true;
+    return false;
+}
+
+/* A post is refused to its port, which nobody reads here: who would refuse it is asked before. 0,
+ * or the exit code, after a message. */
+static int actor_check_receiver(struct ctl *ctl, odeon_ref ref)
+{
+    struct odeon_actor_detail *d = NULL;
+    int r = odeon_actor_show(ctl->client, ref, NULL, &d);
+    bool accepts = r < 0 || actor_accepts(d, ctl->words[1]);
+
+    odeon_result_free(d);
+    if (r == -ENOENT)
+        return actor_fail_gone(ctl, "send to", ctl->words[0]);
+    if (r < 0 && r != -EACCES) /* who may post need not have the role to look */
+        return ctl_refuse(ctl, r, "cannot look up %s", ctl->words[0]);
+    return accepts ? 0 : ctl_message_refuse(ctl, ref, "it does not accept");
+}
+
 /* From a port of this program's own: what is in it is run, although it is closed at once. */
 static int actor_post(struct ctl *ctl, const struct ctl_message *m, uint64_t trace)
 {
     const struct odeon_post_options options = { .struct_size = sizeof(options), .trace = trace };
     struct odeon_port *port = NULL;
-    int r, code = ctl_message_open_port(ctl, "send", &port);
+    int r, code = actor_check_receiver(ctl, m->to);
 
+    if (!code)
+        code = ctl_message_open_port(ctl, "send", &port);
     if (code)
         return code;
     r = odeon_port_post_with(port, m->to, m->info->id, m->payload, m->size, &options);

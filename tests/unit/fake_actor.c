@@ -60,19 +60,24 @@ int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t aft
 int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
                      struct odeon_actor_detail **ret)
 {
+    bool is_port = strcmp(fake.receiver_type, "port") == 0;
+
     (void)client;
     if ((name && strcmp(name, "total") != 0) || ref == FAKE_GONE)
         return -ENOENT;
+    if (fake.show_result < 0)
+        return fake.show_result;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_actor_detail){ .struct_size = sizeof(**ret),
                                          .actor = { .ref = ref ? ref : actor_ref_make(7, 5),
-                                                    .type = "counter",
+                                                    .type = fake.receiver_type,
                                                     .name = "total",
                                                     .state = "idle",
-                                                    .kind = "pinned" },
+                                                    .kind = is_port ? "" : "pinned" },
                                          .phase = "open",
-                                         .n_accepts = 2,
-                                         .accepts = (const char **)fake_accepts };
+                                         .n_accepts = fake.accepts_other ? 1 : 2,
+                                         .accepts = (const char **)fake_accepts +
+                                                    (fake.accepts_other ? 1 : 0) };
     return 0;
 }
 

@@ -17,6 +17,7 @@ void fake_reset(void)
     fake = (struct fake){ .text = "",
                           .n_actors = 3,
                           .client_name = "wordcount",
+                          .receiver_type = "counter",
                           .state = "running",
                           .message_fields = "{ int64_t amount, weight; char name[16]; }",
                           .message_size = 32,

@@ -28,6 +28,9 @@ struct fake {
     const char *message_fields, *args_fields;
     uint32_t args_size;
     int type_unloaded;
+    const char *receiver_type; /* of the actor that is shown */
+    int accepts_other;         /* that actor takes the second of fake_accepts alone */
+    int show_result;           /* of showing an actor */
     uint32_t message_size;
     int message_tail, message_by_user;
     const char *answer_name, *answer_fields;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl message and odeonctl listen, with a library that has no service. */
+/* odeonctl message, odeonctl listen, and who is sent which message, with a library that has no
+ * service. */
 #include <errno.h>
 #include <signal.h>
 
@@ -156,6 +157,37 @@ static void test_listen_usage(void **state)
     check_has(err, "not a number of messages");
 }
 
+/* A port's post is refused to the port, which is closed at once: who takes nothing of it is asked
+ * for before, and nothing is sent. */
+static void test_what_is_sent_with_a_trace_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_DONE);
+    assert_string_equal(out, "sent counter_add (32 bytes) to 1.7.5\n");
+    assert_true(fake.trace == 9);
+
+    fake.trace = 0;
+    fake.accepts_other = 1;
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_REFUSED);
+    check_has(err, "cannot send to 7.5: it does not accept 'counter_add'");
+    check_has(err, "It accepts: counter_get");
+    fake.receiver_type = "port";
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_REFUSED);
+    check_has(err, "cannot send to 7.5: it is a client's port, not an actor");
+    assert_int_equal(run("actor|send|404.4|counter_add|--trace|9"), CTL_REFUSED);
+    check_has(err, "cannot send to 404.4: there is no such actor");
+    assert_true(fake.trace == 0);
+    /* what a group's members accept is for each of them to say */
+    fake.receiver_type = "odeon_group";
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_DONE);
+    assert_true(fake.trace == 9);
+    /* who may send and not look is told nothing of the actor */
+    fake.receiver_type = "counter";
+    fake.show_result = -EACCES;
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|8"), CTL_DONE);
+    assert_true(fake.trace == 8);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -167,6 +199,7 @@ int main(void)
         TEST(test_listen_to_strange_things),
         TEST(test_listen_to_the_end),
         TEST(test_listen_usage),
+        TEST(test_what_is_sent_with_a_trace_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
