@@ -102,6 +102,10 @@ struct ctl_message {
 /* Connects. 0, or the exit code, after a message; then there is nothing to free. */
 int ctl_message_prepare(struct ctl *ctl, struct ctl_message *ret_message);
 void ctl_message_free(struct ctl_message *message);
+/* The message in the version that its receiver is to be sent (ctl_version.c): 0, or what
+ * odeon_message_find() returns. */
+int ctl_version_find(struct ctl *ctl, odeon_ref to, const char *message,
+                     struct odeon_message_info **ret);
 /* What --trace names (ctl_call.c); 0: it was not said. 0, or the exit code, after a message. */
 int ctl_trace_option_parse(struct ctl *ctl, uint64_t *ret_id);
 /* A port of this program's own, to "send" or to "call" from. 0, or the exit code, after a

@@ -157,7 +157,7 @@ int ctl_message_prepare(struct ctl *ctl, struct ctl_message *ret_message)
         code = ctl_ref_find(ctl, ctl->words[0], &m.to);
     if (code)
         return code;
-    r = odeon_message_find(ctl->client, ctl->words[1], 0, &m.info);
+    r = ctl_version_find(ctl, m.to, ctl->words[1], &m.info);
     if (r == -ENOENT)
         return ctl_message_refuse(ctl, m.to, "there is no message");
     if (r < 0)
@@ -263,7 +263,7 @@ int ctl_actor_send(struct ctl *ctl)
         ctl_message_free(&m);
         return code;
     }
-    r = odeon_actor_send(ctl->client, m.to, ctl->words[1], m.payload, m.size);
+    r = odeon_actor_send_as(ctl->client, m.to, m.info, m.payload, m.size);
     if (r == -EOPNOTSUPP)
         code = ctl_message_refuse(ctl, m.to, "it does not accept");
     else if (r < 0)

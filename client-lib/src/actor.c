@@ -171,8 +171,9 @@ int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *nam
                                                     .fill = actor_fill_detail });
 }
 
-int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
-                     const void *payload, size_t size)
+/* `type` 0: by the name alone. */
+static int actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                      uint32_t type, const void *payload, size_t size)
 {
     Odeon__ActorSend body = ODEON__ACTOR_SEND__INIT;
 
@@ -184,11 +185,25 @@ int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *mes
                          ODEON_PAYLOAD_MAX);
     body.ref = ref;
     body.message = admin_string(message);
+    body.type = type;
     body.payload.data = (uint8_t *)(uintptr_t)payload;
     body.payload.len = size;
     return admin_call(client, &(struct admin_call){ .request = ODEON__REQUEST__BODY_ACTOR_SEND,
                                                     .body = &body,
                                                     .reply = ODEON__REPLY__BODY_OK });
+}
+
+int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                     const void *payload, size_t size)
+{
+    return actor_send(client, ref, message, 0, payload, size);
+}
+
+int odeon_actor_send_as(struct odeon_client *client, odeon_ref ref,
+                        const struct odeon_message_info *message, const void *payload, size_t size)
+{
+    return actor_send(client, ref, message ? message->name : NULL, message ? message->id : 0,
+                      payload, size);
 }
 
 int odeon_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)

@@ -2,6 +2,7 @@
 /* Requests about actors. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/executor/command.h"
@@ -163,21 +164,55 @@ int command_actor_show(struct executor *executor, const Odeon__Request *request,
     return 0;
 }
 
-/* What an actor takes under a message's name: of several versions the one that it has a behaviour
- * for. */
+/* What an actor takes under a message's name: of several versions the newest that it has a
+ * behaviour for, or the one that was asked for. */
 static const struct engine_behaviour *
 command_actor_behaviour_find(const struct executor *executor,
-                             const struct engine_actor_type_view *type, const char *message)
+                             const struct engine_actor_type_view *type,
+                             const Odeon__ActorSend *send)
 {
+    const struct engine_behaviour *newest = NULL;
+    uint32_t version = 0;
+
     for (uint32_t i = 0; i < type->n_behaviours; i++) {
+        const struct engine_behaviour *behaviour = &type->behaviours[i];
         struct engine_message_type known;
 
-        if (engine_message_type_get(executor->engine, type->behaviours[i].message_type, &known) ==
-                0 &&
-            strcmp(known.name, message) == 0)
-            return &type->behaviours[i];
+        if (engine_message_type_get(executor->engine, behaviour->message_type, &known) < 0 ||
+            strcmp(known.name, send->message) != 0 || known.version < version ||
+            (send->type != 0 && known.id != send->type))
+            continue;
+        newest = behaviour;
+        version = known.version;
     }
-    return NULL;
+    return newest;
+}
+
+/* An id of another service's, or of another message, is none. */
+static int command_actor_message_find(const struct executor *executor, const Odeon__ActorSend *send,
+                                      struct engine_message_type *ret_message)
+{
+    int r;
+
+    if (send->type == 0)
+        return engine_message_type_find(executor->engine, send->message, 0, ret_message);
+    if (send->type > UINT16_MAX)
+        return -ENOENT;
+    r = engine_message_type_get(executor->engine, (uint16_t)send->type, ret_message);
+    return r == 0 && strcmp(ret_message->name, send->message) != 0 ? -ENOENT : r;
+}
+
+static int command_actor_refuse_message(const struct engine_actor_type_view *type,
+                                        const struct engine_message_type *message,
+                                        const Odeon__ActorSend *send, struct explain *explain)
+{
+    char version[32] = "";
+
+    if (send->type != 0)
+        snprintf(version, sizeof(version), " in version %" PRIu32, message->version);
+    return explain_set(explain, -EOPNOTSUPP,
+                       "actors of type %s do not accept %s%s: 'actor show' lists what they accept",
+                       type->name, message->name, version);
 }
 
 static int command_actor_check_payload(const char *message, size_t size, size_t needed,
@@ -207,7 +242,7 @@ static int command_actor_send_check(const struct executor *executor,
                            REF_FORMAT " is a client's port, not an actor: its client receives what "
                                       "actors send it, and nothing from here",
                            REF_ARGS(actor->ref));
-    if (engine_message_type_find(executor->engine, send->message, 0, &message) < 0)
+    if (command_actor_message_find(executor, send, &message) < 0)
         return explain_set(
             explain, -ENOENT,
             "no message type '%.64s' is known: 'actor show' lists what an actor accepts",
@@ -219,12 +254,9 @@ static int command_actor_send_check(const struct executor *executor,
         return command_actor_check_payload(message.name, send->payload.len, message.size,
                                            message.has_tail != 0, explain);
     }
-    behaviour = command_actor_behaviour_find(executor, &type, send->message);
+    behaviour = command_actor_behaviour_find(executor, &type, send);
     if (!behaviour)
-        return explain_set(
-            explain, -EOPNOTSUPP,
-            "actors of type %s do not accept %s: 'actor show' lists what they accept", type.name,
-            message.name);
+        return command_actor_refuse_message(&type, &message, send, explain);
     *ret_type = behaviour->message_type;
     return command_actor_check_payload(message.name, send->payload.len, behaviour->size,
                                        behaviour->has_tail != 0, explain);

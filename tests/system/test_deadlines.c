@@ -209,6 +209,14 @@ static int actor_send(void)
     return odeon_actor_send(late.client, late.ledger, "probe_number", &number, sizeof(number));
 }
 
+static int actor_send_as(void)
+{
+    struct odeon_message_info info = { .struct_size = sizeof(info), .name = "probe_number" };
+    struct probe_number number = { 0 };
+
+    return odeon_actor_send_as(late.client, late.ledger, &info, &number, sizeof(number));
+}
+
 static int actor_stop(void)
 {
     odeon_ref gone;
@@ -445,6 +453,7 @@ static const struct row {
     { "odeon_actor_list", actor_list, LATE, LATE },
     { "odeon_actor_show", actor_show, LATE, LATE },
     { "odeon_actor_send", actor_send, LATE, LATE },
+    { "odeon_actor_send_as", actor_send_as, LATE, LATE },
     { "odeon_actor_stop", actor_stop, LATE, LATE },
     { "odeon_plugin_list", plugin_list, LATE, LATE },
     { "odeon_plugin_load", plugin_load, LATE, LATE },

@@ -258,11 +258,33 @@ uint64_t spawn_actor(const char *type, const char *name)
 
 const Odeon__Reply *send_to(uint64_t ref, const char *message, const void *payload, size_t size)
 {
+    return send_type_to(ref, message, 0, payload, size);
+}
+
+uint32_t find_message(const char *name, uint32_t version)
+{
+    Odeon__Request body = ODEON__REQUEST__INIT;
+    Odeon__MessageTypeFind find = ODEON__MESSAGE_TYPE_FIND__INIT;
+    const Odeon__Reply *reply;
+
+    find.name = (char *)(uintptr_t)name;
+    find.version = version;
+    body.message_type_find = &find;
+    body.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND;
+    reply = request(&body, NULL, 0);
+    assert_int_equal(reply->error, 0);
+    return (uint32_t)reply->message_type->id;
+}
+
+const Odeon__Reply *send_type_to(uint64_t ref, const char *message, uint32_t type,
+                                 const void *payload, size_t size)
+{
     Odeon__Request body = ODEON__REQUEST__INIT;
     Odeon__ActorSend send = ODEON__ACTOR_SEND__INIT;
 
     send.ref = ref;
     send.message = (char *)(uintptr_t)message;
+    send.type = type;
     send.payload.data = (uint8_t *)(uintptr_t)payload;
     send.payload.len = size;
     body.actor_send = &send;

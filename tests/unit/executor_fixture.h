@@ -49,6 +49,11 @@ const Odeon__Reply *load_plugin(const char *name);
 const Odeon__Reply *unload_plugin(const char *name);
 uint64_t spawn_actor(const char *type, const char *name);
 const Odeon__Reply *send_to(uint64_t ref, const char *message, const void *payload, size_t size);
+/* The same, of the type that has this id; 0: by the name alone. */
+const Odeon__Reply *send_type_to(uint64_t ref, const char *message, uint32_t type,
+                                 const void *payload, size_t size);
+/* The id of a message in one of its versions. */
+uint32_t find_message(const char *name, uint32_t version);
 /* Sends what ends the executor: whether the answer still gets out before that is a race between its
  * threads. */
 void send_fatal(uint64_t ref, const char *message);

@@ -90,7 +90,17 @@ int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *mes
     if (size <= FAKE_PAYLOAD_MAX)
         memcpy(fake.payload, payload, size);
     fake.payload_size = size;
+    fake.type = 0;
     return fake.call_result;
+}
+
+int odeon_actor_send_as(struct odeon_client *client, odeon_ref ref,
+                        const struct odeon_message_info *message, const void *payload, size_t size)
+{
+    int r = odeon_actor_send(client, ref, message->name, payload, size);
+
+    fake.type = message->id;
+    return r;
 }
 
 int odeon_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)

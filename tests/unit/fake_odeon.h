@@ -14,7 +14,7 @@
 #include "proto/reference.h"
 
 enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES = 9 };
-enum { FAKE_UNKNOWN_TYPE = 404 };
+enum { FAKE_UNKNOWN_TYPE = 404, FAKE_TYPE = 100 };
 #define FAKE_GONE (UINT64_C(4) << 32 | ACTOR_REF_OWN | 404) /* no such actor */
 
 struct fake {
@@ -33,6 +33,7 @@ struct fake {
     int show_result;           /* of showing an actor */
     uint32_t message_size;
     int message_tail, message_by_user;
+    unsigned newer; /* versions of the message that others than the type "counter" accept */
     const char *answer_name, *answer_fields;
     uint32_t answer_size;
     int answer_tail;
@@ -65,6 +66,7 @@ struct fake {
     char kind_filter[32];
     struct odeon_spawn_where where;
     odeon_ref to;
+    uint32_t type; /* of what was sent: FAKE_TYPE and its version; 0: sent by its name */
     char message[64], port_name[64];
     unsigned char payload[FAKE_PAYLOAD_MAX];
     size_t payload_size;

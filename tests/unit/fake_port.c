@@ -75,8 +75,9 @@ uint64_t odeon_port_dropped(const struct odeon_port *port)
 int odeon_port_post_with(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                          size_t size, const struct odeon_post_options *options)
 {
-    (void)port, (void)type, (void)data, (void)size;
+    (void)port, (void)data, (void)size;
     fake.to = to;
+    fake.type = type;
     fake.trace = options->trace;
     return fake.call_result;
 }
@@ -87,7 +88,8 @@ int odeon_port_call_with(struct odeon_port *port, odeon_ref to, uint32_t type, c
 {
     static struct odeon_refusal refusal;
 
-    (void)port, (void)type, (void)data, (void)size;
+    (void)port, (void)data, (void)size;
+    fake.type = type;
     fake.call_timeout_ns = timeout_ns;
     fake.trace = options->trace;
     refusal = (struct odeon_refusal){ .to = to, .reason = ODEON_REASON_QUEUE_FULL };

@@ -188,6 +188,43 @@ static void test_what_is_sent_with_a_trace_is_taken(void **state)
     assert_true(fake.trace == 8);
 }
 
+static void expect_sent(unsigned version)
+{
+    const int64_t older[2] = { 3, 2 }, newer[2] = { 2, 3 };
+
+    assert_int_equal(fake.type, FAKE_TYPE + version);
+    assert_memory_equal(fake.payload, version == 1 ? older : newer, sizeof(older));
+}
+
+/* A newer version is not for who does not accept it, however well it would fit. */
+static void test_the_version_that_is_accepted_is_sent(void **state)
+{
+    (void)state;
+    fake.newer = 2;
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2"), CTL_DONE);
+    expect_sent(1);
+    fake.type = 0;
+    assert_int_equal(run("actor|call|7.5|counter_add|amount=3|weight=2"), CTL_DONE);
+    assert_int_equal(fake.type, FAKE_TYPE + 1);
+    fake.type = 0;
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2|--trace|9"), CTL_DONE);
+    assert_int_equal(fake.type, FAKE_TYPE + 1);
+
+    fake.receiver_type = "abacus";
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2"), CTL_DONE);
+    expect_sent(3);
+    /* of a group, and to who may not look, it is the newest */
+    fake.receiver_type = "odeon_group";
+    fake.accepts_other = 1;
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2"), CTL_DONE);
+    expect_sent(3);
+    fake.receiver_type = "counter";
+    fake.accepts_other = 0;
+    fake.show_result = -EACCES;
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2"), CTL_DONE);
+    expect_sent(3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -200,6 +237,7 @@ int main(void)
         TEST(test_listen_to_the_end),
         TEST(test_listen_usage),
         TEST(test_what_is_sent_with_a_trace_is_taken),
+        TEST(test_the_version_that_is_accepted_is_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,63 @@ static void test_kill_and_restart(void **state)
     assert_int_equal(send_to(echo, "good_text", text, 16)->error, 0);
 }
 
+static bool has_ended(uint64_t ref)
+{
+    const int64_t deadline = now_ms() + PATIENCE_MS;
+
+    while (show_actor(ref, "")->error != -ENOENT)
+        if (now_ms() > deadline)
+            return false;
+    return true;
+}
+
+/* Whether it has taken what it was sent, and has not ended by that. */
+static bool lives_on(uint64_t ref)
+{
+    const int64_t deadline = now_ms() + PATIENCE_MS;
+    const Odeon__Reply *reply;
+
+    do {
+        reply = show_actor(ref, "");
+    } while (reply->error == 0 && reply->actor_show->queue_bytes > 0 && now_ms() < deadline);
+    return reply->error == 0 && reply->actor_show->queue_bytes == 0;
+}
+
+/* The older one ends who takes it, and nobody that the newer one is meant for. */
+static void test_a_message_in_two_versions(void **state)
+{
+    const uint32_t mark[2] = { 1, 2 };
+    const Odeon__Reply *reply;
+    uint32_t older, newer;
+    uint64_t both, once;
+
+    (void)state;
+    start_with("two_versions");
+    assert_int_equal(load_plugin("good")->error, 0);
+    older = find_message("mark", 1);
+    newer = find_message("mark", 2);
+    both = spawn_actor("marked", "both");
+    once = spawn_actor("marked_once", "once");
+    assert_int_equal(send_to(both, "mark", mark, sizeof(mark))->error, 0);
+    assert_int_equal(send_type_to(both, "mark", newer, mark, sizeof(mark))->error, 0);
+    reply = send_type_to(once, "mark", newer, mark, sizeof(mark));
+    assert_int_equal(reply->error, -EOPNOTSUPP);
+    assert_text_has(reply->text, "do not accept mark in version 2");
+    /* an id of another message, and ones that there are not */
+    assert_int_equal(
+        send_type_to(both, "mark", find_message("good_text", 1), mark, sizeof(mark))->error,
+        -ENOENT);
+    assert_int_equal(send_type_to(both, "mark", 4000, mark, sizeof(mark))->error, -ENOENT);
+    assert_int_equal(send_type_to(both, "mark", older | 1U << 16, mark, sizeof(mark))->error,
+                     -ENOENT);
+    assert_int_equal(send_type_to(both, "mark", older, mark, 7)->error, -EINVAL);
+    assert_true(lives_on(both));
+    assert_int_equal(send_type_to(both, "mark", older, mark, sizeof(mark))->error, 0);
+    assert_true(has_ended(both));
+    assert_int_equal(send_to(once, "mark", mark, sizeof(mark))->error, 0);
+    assert_true(has_ended(once));
+}
+
 /* Whether the queue of an actor is seen empty before the deadline: one look, since what it sent may
  * be on its way there. */
 static bool queue_empties(uint64_t ref)
@@ -651,6 +708,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_the_same_file_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_actors, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_message_in_two_versions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_and_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crashing_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ports, setup, teardown),

@@ -357,11 +357,17 @@ struct odeon_spawn_where {
 ODEON_API int odeon_actor_spawn_at(struct odeon_client *client, const char *type, const char *name,
                                    const void *args, size_t args_size,
                                    const struct odeon_spawn_where *where, odeon_ref *ret_ref);
-/* `payload` as the message's struct lies in memory. For a user whom quotas bind it counts as what
- * is posted: -EDQUOT when as much waits on the user's behalf as may (quota-waiting-bytes,
- * quota-waiting-ms). -EAGAIN: the actor's queue is at its limit. */
+/* `payload` as the message's struct lies in memory, of several versions the newest that the actor
+ * accepts. For a user whom quotas bind it counts as what is posted: -EDQUOT when as much waits on
+ * the user's behalf as may (quota-waiting-bytes, quota-waiting-ms). -EAGAIN: the actor's queue is
+ * at its limit. */
 ODEON_API int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
                                const void *payload, size_t size);
+/* The same in the very version that odeon_message_find() or odeon_message_detail() has told; a
+ * service that is older than this call goes by the name. */
+ODEON_API int odeon_actor_send_as(struct odeon_client *client, odeon_ref ref,
+                                  const struct odeon_message_info *message, const void *payload,
+                                  size_t size);
 /* Sends the poison message that belongs to ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED: what
  * waits for the actor comes first. */
 ODEON_API int odeon_actor_stop(struct odeon_client *client, odeon_ref ref,
