@@ -2,7 +2,9 @@
 /* Completion code for shells, from the table of commands.
  *
  * The generated function finds noun and verb among the words before the cursor (options and their
- * values skipped) and offers what the table has for them. Names of what the service has are asked
+ * values skipped) and offers what the table has for them. Bash takes words apart at "=", and puts
+ * what is offered behind the last one: they are put together first, and what is there already is
+ * taken off the offers. Names of what the service has are asked
  * for, for a second at most, where the socket that the line names or the environment does may be
  * used; they are never expanded by the shell.
  */
@@ -50,9 +52,10 @@ static void completion_find_words(FILE *out)
 {
     const char *separator = "";
 
-    fputs("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-          "        case ${COMP_WORDS[i]} in\n"
-          "            --socket) socket=(--socket \"${COMP_WORDS[++i]}\") ;;\n            ",
+    fputs("    for ((i = 1; i < ${#given[@]} - 1; i++)); do\n"
+          "        case ${given[i]} in\n"
+          "            --socket=*) socket=(--socket \"${given[i]#*=}\") ;;\n"
+          "            --socket) socket=(--socket \"${given[++i]}\") ;;\n            ",
           out);
     for (int o = 0; o < OPTION_N; o++)
         if (o != OPTION_SOCKET && option_table[o].argument && !option_table[o].optional) {
@@ -61,7 +64,7 @@ static void completion_find_words(FILE *out)
         }
     fputs(") ((i++)) ;;\n"
           "            -*) ;;\n"
-          "            *) words+=(\"${COMP_WORDS[i]}\") ;;\n"
+          "            *) words+=(\"${given[i]}\") ;;\n"
           "        esac\n"
           "    done\n",
           out);
@@ -76,7 +79,7 @@ static void completion_option_values(FILE *out)
         fprintf(out, "        --%s)", option_table[o].name);
         completion_offer(out, option_table[o].choices);
     }
-    fputs("        *) prev= ;;\n    esac\n    [[ -n $prev ]] && return\n", out);
+    fputs("        *) prev= ;;\n    esac\n    [[ -n $prev$option ]] && return\n", out);
 }
 
 static void completion_verbs(FILE *out)
@@ -163,6 +166,55 @@ static void completion_function_of_names(FILE *out)
           out);
 }
 
+/* `given`, `cur`, `prev`, `option` are the caller's. */
+static void completion_function_of_offers(FILE *out)
+{
+    fputs("_odeonctl_offer()\n"
+          "{\n"
+          "    local i options command=\n"
+          "    local -a words=() socket=()\n",
+          out);
+    completion_nouns(out);
+    completion_find_words(out);
+    completion_option_values(out);
+    fputs("    [[ ${#words[@]} -gt 0 ]] && command=\"${words[0]} ${words[1]:-}\"\n", out);
+    completion_options(out);
+    completion_verbs(out);
+    completion_arguments(out);
+    fputs("}\n", out);
+}
+
+/* An empty word behind "=" is the next one: where the cursor is at the "=", this is the last. */
+static void completion_function_of_all(FILE *out)
+{
+    fputs("_odeonctl()\n"
+          "{\n"
+          "    local cur prev i word before='' option=''\n"
+          "    local -a given=()\n"
+          "    COMPREPLY=()\n"
+          "    for ((i = 0; i <= COMP_CWORD; i++)); do\n"
+          "        word=${COMP_WORDS[i]}\n"
+          "        if ((i > 1)) && [[ $word == =* || -n $word && $before == =* ]]; then\n"
+          "            given[-1]+=$word\n"
+          "        else\n"
+          "            given+=(\"$word\")\n"
+          "        fi\n"
+          "        before=$word\n"
+          "    done\n"
+          "    cur=${given[-1]} prev=${given[-2]:-}\n"
+          "    [[ $cur == --*=* ]] && option=${cur%%=*}= prev=${cur%%=*} cur=${cur#*=}\n"
+          "    _odeonctl_offer\n"
+          "    if [[ $COMP_WORDBREAKS == *=* ]]; then\n"
+          "        COMPREPLY=(\"${COMPREPLY[@]#\"${cur%\"${cur##*=}\"}\"}\")\n"
+          "    else\n"
+          "        COMPREPLY=(\"${COMPREPLY[@]/#/$option}\")\n"
+          "    fi\n"
+          "    [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n"
+          "    return 0\n"
+          "}\n",
+          out);
+}
+
 int ctl_completion(struct ctl *ctl)
 {
     FILE *out = ctl->out;
@@ -174,22 +226,8 @@ int ctl_completion(struct ctl *ctl)
                         ctl->words[0]);
     fputs("# bash completion for odeonctl\n", out);
     completion_function_of_names(out);
-    fputs("_odeonctl()\n"
-          "{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i options "
-          "command=\n"
-          "    local -a words=() socket=()\n",
-          out);
-    completion_nouns(out);
-    fputs("    COMPREPLY=()\n", out);
-    completion_find_words(out);
-    completion_option_values(out);
-    fputs("    [[ ${#words[@]} -gt 0 ]] && command=\"${words[0]} ${words[1]:-}\"\n", out);
-    completion_options(out);
-    completion_verbs(out);
-    completion_arguments(out);
-    fputs("}\n"
-          "complete -F _odeonctl odeonctl\n",
-          out);
+    completion_function_of_offers(out);
+    completion_function_of_all(out);
+    fputs("complete -F _odeonctl odeonctl\n", out);
     return 0;
 }

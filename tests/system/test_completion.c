@@ -16,6 +16,7 @@ static struct service service;
 static struct odeon_client *client;
 static char output[1 << 16];
 static const char *program = TEST_ODEONCTL;
+static const char *breaks = ""; /* sets COMP_WORDBREAKS, which has "=" otherwise */
 
 static int begin(void **state)
 {
@@ -44,10 +45,10 @@ static const char *offered(const char *words, const char *last)
 
     snprintf(command, sizeof(command),
              "exec bash -c 'odeonctl() { set -- \"$@\"; %s \"$@\"; }; timeout() { shift; \"$@\"; };"
-             "source <(odeonctl completion bash) || exit 1;"
+             "source <(odeonctl completion bash) || exit 1; %s"
              "COMP_WORDS=(odeonctl --socket %s %s \"$0\"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1));"
              "_odeonctl; printf \"%%s\\n\" \"${COMPREPLY[@]}\"' '%s'",
-             program, service.socket, words, last);
+             program, breaks, service.socket, words, last);
     out = popen(command, "r");
     assert_non_null(out);
     output[fread(output, 1, sizeof(output) - 1, out)] = '\0';
@@ -64,14 +65,46 @@ static void test_words_of_the_table(void **state)
     assert_string_equal(offered("queue list --kind", "pin"), "pinned\n");
 }
 
+/* Bash takes a word apart at its "=", and puts what is offered behind the last one. */
+static void test_behind_an_equals_sign(void **state)
+{
+    (void)state;
+    assert_string_equal(offered("queue list --kind =", "pin"), "pinned\n");
+    assert_string_equal(offered("dlq list --reason", "="),
+                        "attempts-exhausted\nbad-size\nno-such-actor\nnot-accepted\n"
+                        "quarantined\nqueue-full\ntype-not-loaded\n");
+    assert_string_equal(offered("queue list --kind = pinned", "--bus"), "--busy\n");
+    assert_string_equal(offered("actor spawn probe_echo --pinned =", ""), "\n");
+    assert_string_equal(offered("--stats = file executor", "sh"), "show\n");
+    assert_string_equal(offered("executor set", "steali"),
+                        "stealing=none\nstealing=random\nstealing=round-robin\n"
+                        "stealing=longest-victim\nstealing=fullest\nstealing=locality\n"
+                        "stealing=share\n");
+    assert_string_equal(offered("executor set stealing =", "ra"), "random\n");
+    assert_string_equal(offered("executor set stealing = random packing", "="), "yes\nno\n");
+    /* a new word, and a shell that leaves words whole */
+    assert_non_null(strstr(offered("executor set stealing =", ""), "packing=yes\n"));
+    assert_string_equal(offered("executor set", "stealing=ra"), "random\n");
+    breaks = "COMP_WORDBREAKS=;";
+    assert_string_equal(offered("executor set", "stealing=ra"), "stealing=random\n");
+    assert_string_equal(offered("queue list", "--kind=pin"), "--kind=pinned\n");
+    breaks = "";
+}
+
 static void test_names_of_a_service(void **state)
 {
+    char words[256];
+
     (void)state;
     (void)spawn(client, "probe_echo", "echo.first", NULL, 0);
     (void)spawn(client, "probe_echo", "echo.second", NULL, 0);
     (void)spawn(client, "probe_echo", "other", NULL, 0);
     assert_string_equal(offered("actor send", "echo.f"), "echo.first\n");
     assert_string_equal(offered("actor send echo.first", "probe_w"), "probe_work\n");
+    snprintf(words, sizeof(words), "--socket /nowhere --socket = %s actor list --type",
+             service.socket);
+    assert_string_equal(offered(words, "probe_led"), "probe_ledger\n");
+    assert_string_equal(offered("--socket = /nowhere actor send", "echo.f"), "\n");
     assert_string_equal(offered("actor send echo.first probe_work", ""), "\n");
     assert_string_equal(offered("actor list --type", "probe_led"), "probe_ledger\n");
     assert_string_equal(offered("plugin unload", ""), "probe\n");
@@ -111,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_words_of_the_table, begin, end),
+        cmocka_unit_test_setup_teardown(test_behind_an_equals_sign, begin, end),
         cmocka_unit_test_setup_teardown(test_names_of_a_service, begin, end),
         cmocka_unit_test_setup_teardown(test_names_are_never_run, begin, end),
         cmocka_unit_test_setup_teardown(test_a_service_that_is_away_offers_nothing, begin, end),
