@@ -33,7 +33,7 @@ struct trace {
     uint64_t left;   /* messages until the end */
     struct trace_file file;
     bool has_file;
-    int signals; /* descriptor */
+    int signals; /* descriptor, of the file's time; -1: a signal ends the program by itself */
     sigset_t former;
 };
 
@@ -100,6 +100,8 @@ static bool trace_wants(const struct trace *trace, const struct odeon_traced *m)
 
 /* ---- signals, so that a file gets its end ---- */
 
+/* Lines need none, and who stands at a pipe that nobody reads would not look for signals. */
+
 static void trace_take_signals(struct trace *trace)
 {
     sigset_t ending;
@@ -141,6 +143,7 @@ static int trace_find_service(struct trace *trace)
 
     if (r < 0)
         return ctl_refuse(trace->ctl, r, "the service does not answer");
+    trace_names_ask_again(trace->names, status->executor_pid);
     if (status->supervisor_pid != trace->odeond) {
         r = odeon_observe_open(trace->ctl->client, &observer);
         trace->odeond = status->supervisor_pid;
@@ -240,9 +243,11 @@ static int trace_run(struct trace *trace)
 
     if (!code)
         code = trace_look(trace, past ? TRACE_PAST : TRACE_NONE);
-    while (!code && !past && trace->left > 0 && trace_pause(trace)) {
+    while (!code && !past && trace->left > 0) {
         if (fflush(trace->ctl->out) == EOF)
             break; /* ctl_run() says so */
+        if (!trace_pause(trace))
+            break;
         passed += TRACE_PAUSE_MS;
         if (passed >= TRACE_LOOK_MS) {
             passed = 0;
@@ -265,11 +270,13 @@ static int trace_run_into_file(struct trace *trace)
                         strerror(errno));
     trace_file_begin(&trace->file, out);
     trace->has_file = true;
+    trace_take_signals(trace);
     code = trace_run(trace);
     if (!trace_file_end(&trace->file) && !code)
         code = ctl_fail(trace->ctl, CTL_REFUSED,
                         "cannot write all of %s: %s. See that its end is open and has room", path,
                         strerror(errno));
+    trace_give_back_signals(trace);
     return code;
 }
 
@@ -284,9 +291,7 @@ static int trace_show_records(struct trace *trace)
         return ctl_fail(ctl, CTL_REFUSED, "cannot begin: no memory. Free memory and try again");
     trace->names->ctl = ctl;
     (void)odeon_client_set_patience(ctl->client, TRACE_PATIENCE_NS);
-    trace_take_signals(trace);
     code = ctl->option[OPTION_PERFETTO] ? trace_run_into_file(trace) : trace_run(trace);
-    trace_give_back_signals(trace);
     odeon_observe_close(trace->observer);
     free(trace->names);
     return code;
@@ -294,7 +299,7 @@ static int trace_show_records(struct trace *trace)
 
 int ctl_trace(struct ctl *ctl)
 {
-    struct trace trace = { .ctl = ctl };
+    struct trace trace = { .ctl = ctl, .signals = -1 };
     int code = trace_parse(&trace);
 
     if (!code)

@@ -2,12 +2,14 @@
 /* Messages one by one, as the library and odeonctl trace tell them of a service that runs: which
  * they were is held against what this program has posted. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -222,20 +224,34 @@ static void test_a_file_for_perfetto_is_whole(void **state)
 
 /* ---- as it goes on ---- */
 
-static pid_t follow(const char *words)
+/* Its output goes to `fd`. */
+static pid_t follow_into(int fd, const char *words)
 {
-    char command[512], out[128];
+    char command[512];
     pid_t pid = fork();
 
     assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    snprintf(out, sizeof(out), "%s/followed", service.dir);
     snprintf(command, sizeof(command), "exec '%s' --socket '%s' trace %s", TEST_ODEONCTL,
              service.socket, words);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && freopen(out, "w", stdout))
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO)
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
+}
+
+static pid_t follow(const char *words)
+{
+    char path[128];
+    int fd;
+    pid_t pid;
+
+    snprintf(path, sizeof(path), "%s/followed", service.dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    pid = follow_into(fd, words);
+    close(fd);
+    return pid;
 }
 
 static const char *followed(void)
@@ -303,6 +319,30 @@ static void test_a_signal_ends_it_and_its_file(void **state)
     assert_true(feof(file));
     fclose(file);
     assert_true(json_is_valid(output));
+}
+
+/* Whose output nobody reads stands at the full pipe, and ends all the same: there is nothing that
+ * has to be ended properly. */
+static void test_a_signal_ends_it_at_a_full_pipe(void **state)
+{
+    int ends[2], status = 0, n = 0, size;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
+    assert_true(size >= 4096);
+    pid = follow_into(ends[1], "traced");
+    close(ends[1]);
+    assert_true(wait_until((ledger_work(port, ledger, work_type, WORK_NS),
+                            ioctl(ends[0], FIONREAD, &n) == 0 && n > size / 2)));
+    for (unsigned i = 0; i < WORKS; i++) /* more than the program's buffer has room for */
+        ledger_work(port, ledger, work_type, WORK_NS);
+    usleep(200000);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_true(wait_until(has_ended(pid, &status)));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    close(ends[0]);
 }
 
 /* ---- traces ---- */
@@ -519,6 +559,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_follows_over_a_crash_until_it_has_enough, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_a_signal_ends_it_and_its_file, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_signal_ends_it_at_a_full_pipe, begin, end),
         cmocka_unit_test_setup_teardown(test_a_trace_is_followed, begin, end),
         cmocka_unit_test_setup_teardown(test_a_trace_from_the_command_line, begin, end),
         cmocka_unit_test_setup_teardown(test_a_trace_goes_on_behind_a_crash, begin, end),

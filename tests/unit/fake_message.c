@@ -33,6 +33,9 @@ int odeon_message_find(struct odeon_client *client, const char *name, uint32_t v
 int odeon_message_show(struct odeon_client *client, uint32_t id, struct odeon_message_info **ret)
 {
     (void)client;
+    fake.n_shown++;
+    if (fake.show_message_result < 0)
+        return fake.show_message_result;
     if (id == FAKE_UNKNOWN_TYPE)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));

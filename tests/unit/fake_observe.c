@@ -110,7 +110,10 @@ int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
     rows[2].from = rows[0].to;
     rows[2].began_ns++;
     rows[2].reason = fake.reason;
-    for (int i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         rows[i].trace = fake.traced[i];
+        if (fake.of_types)
+            rows[i].message = 20 + i;
+    }
     return 0;
 }

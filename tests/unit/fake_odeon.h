@@ -33,6 +33,7 @@ struct fake {
     int show_result;           /* of showing an actor */
     uint32_t message_size;
     int message_tail, message_by_user;
+    int show_message_result; /* of asking for one by its id */
     unsigned newer; /* versions of the message that others than the type "counter" accept */
     const char *answer_name, *answer_fields;
     uint32_t answer_size;
@@ -58,6 +59,7 @@ struct fake {
     /* n_leaked: results that have not been freed */
     unsigned n_connects, n_disconnects, n_pages, n_leaked;
     unsigned n_lists; /* of queues, clients and memory */
+    unsigned n_shown; /* messages that were asked for by their ids */
     char path[256], type_filter[64], spawned_type[64], spawned_name[64];
     char settings[256]; /* "a=1;b=2;" */
     size_t n_ids;       /* of dead letters; 0: all */
@@ -76,6 +78,7 @@ struct fake {
     uint64_t traced[3];
     bool at_least;   /* the second and the third of them */
     unsigned reason; /* why the last of them was not run */
+    bool of_types;   /* each of another type, instead of two that everybody knows */
 };
 extern struct fake fake;
 extern const char *const fake_accepts[2]; /* of the type "counter" */

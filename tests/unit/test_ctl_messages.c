@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl message, odeonctl listen, and who is sent which message, with a library that has no
- * service. */
+/* odeonctl message, odeonctl listen, who is sent which message, and what messages are called, with
+ * a library that has no service. */
 #include <errno.h>
 #include <signal.h>
 
@@ -225,6 +225,27 @@ static void test_the_version_that_is_accepted_is_sent(void **state)
     expect_sent(3);
 }
 
+/* Who prints records of an executor that does not answer waits for it once, and not for each type
+ * that they are of. */
+static void test_names_are_asked_of_who_answers(void **state)
+{
+    (void)state;
+    fake.of_types = true;
+    assert_int_equal(run("trace|--past"), CTL_DONE);
+    assert_int_equal(fake.n_shown, 3);
+    assert_null(strstr(out, "type 2"));
+    fake.n_shown = 0;
+    fake.show_message_result = -ENOENT;
+    assert_int_equal(run("trace|--past"), CTL_DONE);
+    assert_int_equal(fake.n_shown, 3);
+    fake.n_shown = 0;
+    fake.show_message_result = -ETIMEDOUT;
+    assert_int_equal(run("trace|--past"), CTL_DONE);
+    assert_int_equal(fake.n_shown, 1);
+    check_has(out, ": type 20 ran ");
+    check_has(out, ": type 22 ran ");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -238,6 +259,7 @@ int main(void)
         TEST(test_listen_usage),
         TEST(test_what_is_sent_with_a_trace_is_taken),
         TEST(test_the_version_that_is_accepted_is_sent),
+        TEST(test_names_are_asked_of_who_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,14 +13,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Names of message types, asked for once each. */
+/* Names of message types, asked for once each, and of an executor that has not answered no more. */
 struct trace_names {
     struct ctl *ctl;
+    uint32_t executor; /* whom they are asked of: its process, 0: nobody */
+    bool is_silent;    /* it has not answered */
     struct {
         bool asked;
         char name[72]; /* "" where nobody knows */
     } known[4096];
 };
+/* This executor answers now: what another one has not told is asked for again. */
+void trace_names_ask_again(struct trace_names *names, uint32_t executor);
 /* Never NULL; one that the service does not tell is "type 17". */
 const char *trace_names_get(struct trace_names *names, uint32_t message);
 

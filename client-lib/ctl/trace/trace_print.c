@@ -7,6 +7,7 @@
 
 #include <odeon/names.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,24 +26,38 @@ static const char *trace_names_fixed(uint32_t message)
     return message < sizeof(fixed) / sizeof(fixed[0]) ? fixed[message] : NULL;
 }
 
-const char *trace_names_get(struct trace_names *names, uint32_t message)
+void trace_names_ask_again(struct trace_names *names, uint32_t executor)
+{
+    if (names->executor != executor)
+        names->is_silent = false;
+    names->executor = executor;
+}
+
+static void trace_names_ask(struct trace_names *names, uint32_t message)
 {
     struct odeon_message_info *info = NULL;
+    int r = -ETIMEDOUT;
 
+    if (!names->is_silent)
+        r = odeon_message_show(names->ctl->client, message, &info);
+    if (r == 0)
+        snprintf(names->known[message].name, sizeof(names->known[message].name), "%s", info->name);
+    else
+        snprintf(names->known[message].name, sizeof(names->known[message].name), "type %u",
+                 message);
+    names->known[message].asked = r == 0 || r == -ENOENT || r == -EINVAL;
+    names->is_silent = !names->known[message].asked;
+    odeon_result_free(info);
+}
+
+const char *trace_names_get(struct trace_names *names, uint32_t message)
+{
     if (trace_names_fixed(message))
         return trace_names_fixed(message);
     if (message >= sizeof(names->known) / sizeof(names->known[0]))
         return "?";
-    if (!names->known[message].asked) {
-        names->known[message].asked = true;
-        if (odeon_message_show(names->ctl->client, message, &info) == 0)
-            snprintf(names->known[message].name, sizeof(names->known[message].name), "%s",
-                     info->name);
-        else
-            snprintf(names->known[message].name, sizeof(names->known[message].name), "type %u",
-                     message);
-        odeon_result_free(info);
-    }
+    if (!names->known[message].asked)
+        trace_names_ask(names, message);
     return names->known[message].name;
 }
 
