@@ -12,7 +12,7 @@
 enum {
     EXPOSE_FOR_TYPES = 3000, /* series that are kept for types where these are shown */
     EXPOSE_FOR_SERVICE = 200,
-    EXPOSE_SUMS = 3, /* of workers: control thread, rest, others */
+    EXPOSE_SUMS = 2, /* of workers: control thread, others */
 };
 
 static void expose_one(struct metrics *m, const char *name, enum metrics_type type,
@@ -113,15 +113,14 @@ static void expose_counts(const struct figures *figures, struct metrics *m)
 
 /* ---- workers ---- */
 
-/* How many workers have series of their own (expose.E1). */
-static unsigned expose_workers_shown(const struct expose *expose)
+/* How many blocks may have series of their own (expose.E1): as many, however many workers there
+ * are, so that no count moves from one series into another one. */
+static unsigned expose_blocks_shown(const struct expose *expose)
 {
     size_t n = expose->figures->n + 1,
            most = EXPOSE_SERIES - EXPOSE_FOR_SERVICE - (expose->with_types ? EXPOSE_FOR_TYPES : 0);
     size_t each = most / n;
 
-    if (expose->figures->n_workers + EXPOSE_SUMS <= each + 1)
-        return expose->figures->n_workers;
     return each > EXPOSE_SUMS ? (unsigned)(each - EXPOSE_SUMS) : 0;
 }
 
@@ -130,41 +129,47 @@ static void expose_worker(struct metrics *m, const char *worker, double value)
     metrics_value(m, &(struct metrics_label){ "worker", worker }, 1, value);
 }
 
-static void expose_counter(const struct figures *figures, size_t i, unsigned shown,
+/* Of those that are no workers now, who has counted something once. */
+static void expose_counter(const struct figures *figures, size_t i, unsigned most,
                            struct metrics *m)
 {
+    unsigned control = figures->n_blocks - 1, left_out = 0;
     char worker[16];
     double others = 0;
 
-    for (unsigned k = 0; k < figures->n_workers; k++) {
-        snprintf(worker, sizeof(worker), "%u", k);
-        if (k < shown)
-            expose_worker(m, worker, figures_value(figures, i, k));
-        else
-            others += figures_value(figures, i, k);
+    for (unsigned k = 0; k < control; k++) {
+        double value = figures_of_block(figures, i, k);
+
+        if (k >= figures->n_workers && value == 0)
+            continue;
+        if (k < most) {
+            snprintf(worker, sizeof(worker), "%u", k);
+            expose_worker(m, worker, value);
+        } else {
+            left_out++;
+            others += value;
+        }
     }
-    if (shown < figures->n_workers) {
+    if (left_out > 0)
         expose_worker(m, "other", others);
-        metrics_leave_out(m, figures->n_workers - shown);
-    }
-    expose_worker(m, "control", figures_value(figures, i, figures->n_workers));
-    expose_worker(m, "rest", figures->rest[i]);
+    metrics_leave_out(m, left_out);
+    expose_worker(m, "control", figures_of_block(figures, i, control));
 }
 
-static void expose_gauge(const struct figures *figures, size_t i, unsigned shown, struct metrics *m)
+static void expose_gauge(const struct figures *figures, size_t i, unsigned most, struct metrics *m)
 {
+    unsigned shown = most < figures->n_workers ? most : figures->n_workers;
     char worker[16];
 
     for (unsigned k = 0; k < shown; k++) {
         snprintf(worker, sizeof(worker), "%u", k);
-        expose_worker(m, worker, figures_value(figures, i, k));
+        expose_worker(m, worker, figures_of_block(figures, i, k));
     }
     metrics_leave_out(m, figures->n_workers - shown);
 }
 
 /* A figure that is newer than this program may be a counter or a gauge. */
-static void expose_figure(const struct figures *figures, size_t i, unsigned shown,
-                          struct metrics *m)
+static void expose_figure(const struct figures *figures, size_t i, unsigned most, struct metrics *m)
 {
     const struct figure *figure = &figures->figures[i];
     char name[METRICS_NAME];
@@ -176,24 +181,25 @@ static void expose_figure(const struct figures *figures, size_t i, unsigned show
     if (figure->doc[0] == '\0') {
         metrics_family(m, name, METRICS_UNKNOWN, "",
                        "counted by a service that is newer than this exporter");
-        expose_gauge(figures, i, shown, m);
+        expose_gauge(figures, i, most, m);
     } else if (figure->kind == ODEON_STATS_GAUGE) {
         metrics_family(m, name, METRICS_GAUGE, "", figure->doc);
-        expose_gauge(figures, i, shown, m);
+        expose_gauge(figures, i, most, m);
     } else {
         metrics_family(m, name, METRICS_COUNTER, "", figure->doc);
-        expose_counter(figures, i, shown, m);
+        expose_counter(figures, i, most, m);
     }
 }
 
 static void expose_workers(const struct expose *expose, struct metrics *m)
 {
     const struct figures *figures = expose->figures;
-    unsigned shown = expose_workers_shown(expose);
+    unsigned most = expose_blocks_shown(expose),
+             shown = most < figures->n_workers ? most : figures->n_workers;
     char worker[16];
 
     for (size_t i = 0; i < figures->n; i++)
-        expose_figure(figures, i, shown, m);
+        expose_figure(figures, i, most, m);
     metrics_family(m, "odeon_worker_cpu", METRICS_GAUGE, "",
                    "number of the processor that the worker is bound to, -1: none");
     for (unsigned k = 0; k < shown; k++) {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { FIGURES_TRIES = 4, FIGURES_WORKERS_SANE = 4096 };
+enum { FIGURES_TRIES = 4 };
 
 void figures_init(struct figures *figures, const char *path)
 {
@@ -20,12 +20,11 @@ static void figures_forget(struct figures *figures)
 {
     free(figures->figures);
     free(figures->values);
-    free(figures->rest);
     free(figures->cpus);
     figures->figures = NULL;
-    figures->values = figures->rest = NULL;
+    figures->values = NULL;
     figures->cpus = NULL;
-    figures->n = figures->n_workers = 0;
+    figures->n = figures->n_workers = figures->n_blocks = 0;
     figures->stats = odeon_stats_close(figures->stats);
     figures->executor_up = figures->supervisor_up = false;
 }
@@ -37,11 +36,12 @@ void figures_fini(struct figures *figures)
 
 static int figures_take_names(struct figures *figures)
 {
-    size_t n = odeon_stats_n(figures->stats);
+    size_t n = odeon_stats_n(figures->stats), n_blocks = odeon_stats_n_blocks(figures->stats);
 
     figures->figures = calloc(n + 1, sizeof(*figures->figures));
-    figures->rest = calloc(n + 1, sizeof(*figures->rest));
-    if (!figures->figures || !figures->rest)
+    figures->values = calloc(n * n_blocks + 1, sizeof(*figures->values));
+    figures->cpus = calloc(n_blocks + 1, sizeof(*figures->cpus));
+    if (!figures->figures || !figures->values || !figures->cpus)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         struct figure *figure = &figures->figures[i];
@@ -51,6 +51,7 @@ static int figures_take_names(struct figures *figures)
         figure->kind = odeon_stats_kind(figures->stats, i);
     }
     figures->n = n;
+    figures->n_blocks = (unsigned)n_blocks;
     return 0;
 }
 
@@ -106,41 +107,15 @@ static void figures_judge(struct figures *figures)
                            !figures_process_is_gone(s->executor_pid);
 }
 
-static int figures_make_room(struct figures *figures, unsigned n_workers)
-{
-    double *values;
-    int *cpus;
-
-    if (figures->values && n_workers == figures->n_workers)
-        return 0;
-    values = calloc(figures->n * (n_workers + 1) + 1, sizeof(*values));
-    cpus = calloc(n_workers + 1, sizeof(*cpus));
-    if (!values || !cpus) {
-        free(values);
-        free(cpus);
-        return -ENOMEM;
-    }
-    free(figures->values);
-    free(figures->cpus);
-    figures->values = values;
-    figures->cpus = cpus;
-    figures->n_workers = n_workers;
-    memset(figures->rest, 0, figures->n * sizeof(*figures->rest));
-    return 0;
-}
-
 /* figures.F1 */
-static void figures_read(struct figures *figures, size_t i)
+static void figures_read(struct figures *figures)
 {
-    double *values = figures->values + i * (figures->n_workers + 1), sum = 0, total;
-
-    total = odeon_stats_value(figures->stats, -1, i);
-    for (unsigned k = 0; k <= figures->n_workers; k++) {
-        values[k] = odeon_stats_value(figures->stats, (int)k, i);
-        sum += values[k];
-    }
-    if (figures->figures[i].kind == ODEON_STATS_COUNTER && total - sum > figures->rest[i])
-        figures->rest[i] = total - sum;
+    for (size_t i = 0; i < figures->n; i++)
+        for (unsigned k = 0; k < figures->n_blocks; k++)
+            figures->values[i * figures->n_blocks + k] =
+                odeon_stats_block_value(figures->stats, k, i);
+    for (unsigned k = 0; k < figures->n_workers; k++)
+        figures->cpus[k] = odeon_stats_cpu(figures->stats, (int)k);
 }
 
 int figures_look(struct figures *figures)
@@ -151,29 +126,15 @@ int figures_look(struct figures *figures)
 
     if (!figures_is_same_file(figures))
         r = figures_open(figures);
-    for (int i = 0; i < FIGURES_TRIES && r == 0; i++) {
-        unsigned n_workers;
-
-        *service = (struct odeon_stats_service){ .struct_size = sizeof(*service) };
+    *service = (struct odeon_stats_service){ .struct_size = sizeof(*service) };
+    if (r == 0)
         r = odeon_stats_service(figures->stats, service);
-        n_workers =
-            service->workers < FIGURES_WORKERS_SANE ? service->workers : FIGURES_WORKERS_SANE;
-        if (r == 0)
-            r = figures_make_room(figures, n_workers);
-        for (size_t k = 0; k < figures->n && r == 0; k++)
-            figures_read(figures, k);
-        for (unsigned k = 0; k < figures->n_workers && r == 0; k++)
-            figures->cpus[k] = odeon_stats_cpu(figures->stats, (int)k);
-        /* a worker that has come or gone meanwhile was read as another one */
-        if (r == 0 && odeon_stats_service(figures->stats, service) == 0 &&
-            service->workers == n_workers)
-            break;
-        memset(figures->rest, 0, figures->n * sizeof(*figures->rest));
-    }
     if (r < 0) {
         figures_forget(figures);
         return r;
     }
+    figures->n_workers = service->workers; /* below n_blocks: the library sees to it */
+    figures_read(figures);
     clock_gettime(CLOCK_MONOTONIC, &now);
     figures->looked_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     figures_judge(figures);
@@ -189,18 +150,18 @@ size_t figures_find(const struct figures *figures, const char *name)
     return i;
 }
 
-double figures_value(const struct figures *figures, size_t figure, unsigned worker)
+double figures_of_block(const struct figures *figures, size_t figure, unsigned block)
 {
-    if (figure >= figures->n || worker > figures->n_workers)
+    if (figure >= figures->n || block >= figures->n_blocks)
         return 0;
-    return figures->values[figure * (figures->n_workers + 1) + worker];
+    return figures->values[figure * figures->n_blocks + block];
 }
 
 double figures_total(const struct figures *figures, size_t figure)
 {
-    double sum = figure < figures->n ? figures->rest[figure] : 0;
+    double sum = 0;
 
-    for (unsigned k = 0; k <= figures->n_workers; k++)
-        sum += figures_value(figures, figure, k);
+    for (unsigned k = 0; k < figures->n_blocks; k++)
+        sum += figures_of_block(figures, figure, k);
     return sum;
 }

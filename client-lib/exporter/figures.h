@@ -3,9 +3,9 @@
  *
  * Owned by its caller, one thread. Nobody is asked, and nothing blocks.
  *
- * figures.F1  Counts of detached actors' threads and of workers that are no more (`rest`) only grow
- *     while the number of workers stays: the total is read before its parts, so that what is
- *     counted in between never makes it fall.
+ * figures.F1  A count belongs to its block in the file, whose number stays whoever counts there: no
+ *     count falls while the file lives, however many workers there are, and whatever has been read
+ *     before.
  * figures.F2  A file that cannot be read any more, or is another one, takes the former one's
  *     figures with it; one that has gone does not.
  */
@@ -34,11 +34,11 @@ struct figures {
     /* of the last look */
     struct odeon_stats_service service;
     bool executor_up, supervisor_up;
-    unsigned n_workers; /* behind them comes the control thread */
+    unsigned n_workers; /* the first of the blocks */
+    unsigned n_blocks;  /* those of former workers and of detached actors, too; last, control */
     size_t n;
     struct figure *figures; /* [n] */
-    double *values;         /* [n * (n_workers + 1)], a figure's together */
-    double *rest;           /* [n] */
+    double *values;         /* [n * n_blocks], a figure's together */
     int *cpus;              /* [n_workers], -1: bound to none */
     uint64_t looked_ns;     /* CLOCK_MONOTONIC */
 };
@@ -50,7 +50,7 @@ void figures_fini(struct figures *figures);
 int figures_look(struct figures *figures);
 /* Index; figures->n: there is none of this name. */
 size_t figures_find(const struct figures *figures, const char *name);
-/* `worker` n_workers: the control thread's. */
-double figures_value(const struct figures *figures, size_t figure, unsigned worker);
-/* Over all of them, `rest` included. */
+/* A worker's block has its number. */
+double figures_of_block(const struct figures *figures, size_t figure, unsigned block);
+/* Over all blocks. */
 double figures_total(const struct figures *figures, size_t figure);

@@ -60,7 +60,7 @@ static void status_workers(const struct status *status, struct json *json)
         json_uint(json, "worker", k);
         json_double(json, "cpu", f->cpus[k]);
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-            json_double(json, names[i], figures_value(f, figures_find(f, names[i]), k));
+            json_double(json, names[i], figures_of_block(f, figures_find(f, names[i]), k));
         status_place(f->cpus[k], json);
         json_end_object(json);
     }

@@ -251,20 +251,23 @@ static const struct stats_worker *stats_worker_of(const struct odeon_stats *stat
 
 /* One counter, relaxed: counters are independent of each other and of everything else
  * (stats_layout.S1). */
+static uint64_t stats_count_in(const struct odeon_stats *stats, uint32_t block, uint32_t slot)
+{
+    return atomic_load_explicit(&stats_worker_of(stats, block)->value[slot], memory_order_relaxed);
+}
+
 static uint64_t stats_count_of(const struct odeon_stats *stats, int worker, uint32_t slot)
 {
     uint64_t sum = 0;
 
     if (worker >= 0)
         return (uint32_t)worker < stats->n_blocks
-                   ? atomic_load_explicit(
-                         &stats_worker_of(stats, stats_block_of(stats, worker))->value[slot],
-                         memory_order_relaxed)
+                   ? stats_count_in(stats, stats_block_of(stats, worker), slot)
                    : 0;
     /* all blocks, not just those of today's workers: a total never falls when workers are taken
      * away */
     for (uint32_t i = 0; i < stats->n_blocks; i++)
-        sum += atomic_load_explicit(&stats_worker_of(stats, i)->value[slot], memory_order_relaxed);
+        sum += stats_count_in(stats, i, slot);
     return sum;
 }
 
@@ -283,6 +286,18 @@ double odeon_stats_value(struct odeon_stats *stats, int worker, size_t index)
     if (worker < 0 && odeon_stats_kind(stats, index) == ODEON_STATS_GAUGE)
         return 0;
     return (double)stats_count_of(stats, worker, (uint32_t)index);
+}
+
+size_t odeon_stats_n_blocks(const struct odeon_stats *stats)
+{
+    return stats ? stats->n_blocks : 0;
+}
+
+double odeon_stats_block_value(const struct odeon_stats *stats, size_t block, size_t index)
+{
+    if (!stats || block >= stats->n_blocks || index >= stats->n_stats)
+        return 0;
+    return (double)stats_count_in(stats, (uint32_t)block, (uint32_t)index);
 }
 
 int odeon_stats_cpu(struct odeon_stats *stats, int worker)

@@ -380,7 +380,8 @@ static int look_at_figures(void)
     for (size_t i = 0; i < odeon_stats_n(figures); i++)
         if (!odeon_stats_name(figures, i) || !odeon_stats_doc(figures, i) ||
             odeon_stats_kind(figures, i) > ODEON_STATS_DERIVED ||
-            odeon_stats_value(figures, -1, i) < 0)
+            odeon_stats_value(figures, -1, i) < 0 ||
+            odeon_stats_block_value(figures, odeon_stats_n_blocks(figures) - 1, i) < 0)
             r = -EIO;
     (void)odeon_stats_cpu(figures, 0);
     return r;
@@ -522,6 +523,8 @@ static const struct row {
     { "odeon_stats_doc", look_at_figures, 0, 0 },
     { "odeon_stats_kind", look_at_figures, 0, 0 },
     { "odeon_stats_value", look_at_figures, 0, 0 },
+    { "odeon_stats_n_blocks", look_at_figures, 0, 0 },
+    { "odeon_stats_block_value", look_at_figures, 0, 0 },
     { "odeon_stats_cpu", look_at_figures, 0, 0 },
     { "odeon_observe_open", observe_again, LATE, 0 },
     { "odeon_observe_close", observe_again, LATE, 0 },

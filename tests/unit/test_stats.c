@@ -139,6 +139,17 @@ static void test_values_sums_and_derived_figures(void **state)
     assert_true(fabs(value(stats, -1, "average_gulp_size") - 600.0 / 1033) < 1e-9);
     assert_true(value(stats, -1, "average_steal_size") == 0); /* nothing by nothing */
     assert_true(odeon_stats_value(stats, ODEON_WORKERS_MAX + 1, STAT_gulps) == 0);
+    /* by blocks: who comes behind today's workers has its own number */
+    assert_int_equal(odeon_stats_n_blocks(stats), ODEON_WORKERS_MAX + 1);
+    assert_int_equal(odeon_stats_n_blocks(NULL), 0);
+    atomic_store(&worker_of(file, 2)->value[STAT_gulps], 7);
+    assert_true(odeon_stats_block_value(stats, 2, STAT_gulps) == 7);
+    assert_true(odeon_stats_block_value(stats, STATS_CONTROL_BLOCK, STAT_gulps) == 12);
+    assert_true(odeon_stats_block_value(stats, 100, STAT_gulps) == 1000);
+    assert_true(odeon_stats_block_value(stats, 1, index_of(stats, "state")) == 3);
+    assert_true(odeon_stats_block_value(stats, 0, STAT_N) == 0);
+    assert_true(odeon_stats_block_value(stats, ODEON_WORKERS_MAX + 1, STAT_gulps) == 0);
+    assert_true(odeon_stats_block_value(NULL, 0, STAT_gulps) == 0);
     assert_int_equal(odeon_stats_cpu(stats, 1), 1);
     assert_int_equal(odeon_stats_cpu(stats, 2), -1);
     assert_int_equal(odeon_stats_cpu(stats, -1), -1);

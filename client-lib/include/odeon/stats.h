@@ -69,6 +69,12 @@ ODEON_API enum odeon_stats_kind odeon_stats_kind(const struct odeon_stats *stats
  * the id after the last worker. The sum includes workers that are no more. No such worker or index:
  * 0; a derived figure whose denominator is 0: 0. */
 ODEON_API double odeon_stats_value(struct odeon_stats *stats, int worker, size_t index);
+/* The same by blocks, whose numbers stay when the number of workers changes: a block for each
+ * worker id, of workers that are no more, and of threads of detached actors, too; the last one is
+ * the control thread's. No such block or index, or a derived figure: 0. */
+ODEON_API size_t odeon_stats_n_blocks(const struct odeon_stats *stats);
+ODEON_API double odeon_stats_block_value(const struct odeon_stats *stats, size_t block,
+                                         size_t index);
 /* The CPU that a worker is bound to; -1: none, or no such worker. */
 ODEON_API int odeon_stats_cpu(struct odeon_stats *stats, int worker);
 
