@@ -15,14 +15,14 @@
 struct web_body {
     struct web *web;
     char *bytes;
-    size_t n;
+    size_t room; /* what there is of it, which may be twice what is said */
 };
 
 static void web_free_body(void *cls)
 {
     struct web_body *body = cls;
 
-    body->web->unread -= body->n;
+    body->web->unread -= body->room;
     free(body->bytes);
     free(body);
 }
@@ -89,9 +89,9 @@ static enum MHD_Result web_give(struct web *web, struct MHD_Connection *connecti
         buffer_free(buffer);
         return MHD_NO;
     }
-    *body = (struct web_body){ .web = web, .bytes = buffer->bytes, .n = buffer->n };
-    web->unread += body->n;
-    response = MHD_create_response_from_buffer_with_free_callback_cls(body->n, body->bytes,
+    *body = (struct web_body){ .web = web, .bytes = buffer->bytes, .room = buffer->room };
+    web->unread += body->room;
+    response = MHD_create_response_from_buffer_with_free_callback_cls(buffer->n, body->bytes,
                                                                       web_free_body, body);
     if (!response)
         web_free_body(body);
@@ -155,6 +155,15 @@ static enum MHD_Result web_page(struct MHD_Connection *connection, const struct 
     return web_queue(connection, MHD_HTTP_OK, file->type, response);
 }
 
+/* web.W2: whose connection is ended keeps his answer until libmicrohttpd has noticed, and many may
+ * ask before it does. */
+static bool web_has_room(struct web *web)
+{
+    if (web->unread > WEB_UNREAD_LIMIT)
+        return false;
+    return web->unread <= WEB_UNREAD_MOST || door_end_reader(web->door);
+}
+
 static enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection,
                                   const char *url)
 {
@@ -166,7 +175,7 @@ static enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connec
         return web_refuse(web, connection, TALLY_HOST);
     if (word == GUARD_WRONG)
         return web_refuse(web, connection, TALLY_TOKEN);
-    if (web->unread > WEB_UNREAD_MOST && !door_end_reader(web->door)) /* web.W2 */
+    if (!web_has_room(web))
         return web_refuse(web, connection, TALLY_BUSY);
     if (strcmp(url, "/metrics") == 0)
         return web_metrics(web, connection, word == GUARD_RIGHT);

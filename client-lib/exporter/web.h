@@ -4,8 +4,10 @@
  * One thread.
  *
  * web.W1  Whether the service runs or not, metrics are answered with what is known.
- * web.W2  Answers that nobody reads are bounded in bytes, all of them together: beyond that, who
- *     has been reading longest is ended for each that is answered.
+ * web.W2  Answers that nobody reads are bounded in bytes of memory, all of them together. Beyond
+ *     WEB_UNREAD_MOST, who has been reading longest is ended for each that is answered; where those
+ *     who were ended have not gone yet, nobody is answered beyond WEB_UNREAD_LIMIT. So there is at
+ *     most that and one answer more.
  */
 #pragma once
 
@@ -18,7 +20,7 @@
 #include "client-lib/exporter/observed.h"
 #include "client-lib/exporter/tally.h"
 
-enum { WEB_UNREAD_MOST = 32 << 20 };
+enum { WEB_UNREAD_MOST = 32 << 20, WEB_UNREAD_LIMIT = 2 * WEB_UNREAD_MOST };
 
 struct web {
     const struct guard *guard;
@@ -27,7 +29,7 @@ struct web {
     struct door *door;
     struct asked *asked;
     struct tally *tally;
-    size_t unread; /* bytes of answers that have not been sent as a whole */
+    size_t unread; /* bytes that answers take that have not been sent as a whole */
 };
 
 /* What libmicrohttpd wants for MHD_AccessHandlerCallback and MHD_OPTION_NOTIFY_COMPLETED; `cls`:
