@@ -24,6 +24,7 @@ enum {
 struct exporter {
     struct options options;
     struct guard guard;
+    char inherited[DOOR_LISTENERS][DOOR_WHERE]; /* addresses */
     struct figures figures;
     struct observed observed;
     struct asked asked;
@@ -41,6 +42,19 @@ static int exporter_fail(const char *why)
     return -1;
 }
 
+static_assert((int)OPTIONS_HOSTS + (int)OPTIONS_LISTEN + (int)DOOR_LISTENERS <= (int)GUARD_HOSTS,
+              "room for names");
+
+/* Where the service manager listens, nobody else says: an address is no name that somebody could
+ * lead elsewhere. */
+static void exporter_answer_to_inherited(struct exporter *exporter)
+{
+    struct guard *guard = &exporter->guard;
+
+    for (size_t i = 0; i < exporter->door.n_listeners; i++)
+        guard->hosts[guard->n_hosts++] = door_where(&exporter->door, i, exporter->inherited[i]);
+}
+
 static int exporter_open_doors(struct exporter *exporter)
 {
     const struct options *o = &exporter->options;
@@ -49,6 +63,7 @@ static int exporter_open_doors(struct exporter *exporter)
 
     if (n < 0)
         return exporter_fail(why);
+    exporter_answer_to_inherited(exporter);
     for (size_t i = 0; i < o->n_listen; i++)
         if (door_listen(&exporter->door, o->listen[i], why, sizeof(why)) < 0)
             return exporter_fail(why);
@@ -60,8 +75,6 @@ static int exporter_open_doors(struct exporter *exporter)
     return 0;
 }
 
-static_assert((int)OPTIONS_HOSTS + (int)OPTIONS_LISTEN <= (int)GUARD_HOSTS, "room for names");
-
 static int exporter_make_guard(struct exporter *exporter)
 {
     const struct options *o = &exporter->options;
@@ -69,8 +82,7 @@ static int exporter_make_guard(struct exporter *exporter)
 
     for (size_t i = 0; i < o->n_hosts; i++)
         exporter->guard.hosts[exporter->guard.n_hosts++] = o->hosts[i];
-    /* an address is no name that somebody else could lead elsewhere */
-    for (size_t i = 0; i < o->n_listen; i++)
+    for (size_t i = 0; i < o->n_listen; i++) /* addresses, as above */
         exporter->guard.hosts[exporter->guard.n_hosts++] = o->listen[i];
     if (o->token_file && guard_read_token(&exporter->guard, o->token_file, why, sizeof(why)) < 0)
         return exporter_fail(why);

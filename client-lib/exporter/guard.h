@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { GUARD_HOSTS = 24, GUARD_TOKEN_LEAST = 16, GUARD_TOKEN_MOST = 256 };
+enum { GUARD_HOSTS = 32, GUARD_TOKEN_LEAST = 16, GUARD_TOKEN_MOST = 256 };
 
 struct guard {
     const char *hosts[GUARD_HOSTS]; /* beside those of loopback; a port is ignored */

@@ -2,13 +2,16 @@
 /* odeon-exporter beside a service: what it says of one that works, that is killed, that stops and
  * comes back; whom it answers; connections that say nothing, that read nothing, that say too
  * much. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -337,6 +340,63 @@ static void test_names_of_hosts_may_be_given(void **state)
     assert_int_equal(exporter_stop(&second), 0);
 }
 
+/* A socket that listens at this address, which the machine need not have; its port in *ret_port. */
+static int listen_at(const char *address, unsigned short *ret_port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET };
+    socklen_t size = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &(int){ 1 }, sizeof(int)), 0);
+    assert_int_equal(inet_pton(AF_INET, address, &at.sin_addr), 1);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* As a service manager starts it, with two sockets and no option that names their addresses. */
+static struct exporter start_with_sockets(void)
+{
+    struct exporter second;
+    unsigned short other;
+    int fds[2];
+    char pid[16];
+
+    fds[0] = listen_at("127.0.0.1", &second.port);
+    fds[1] = listen_at("192.0.2.7", &other);
+    second.pid = fork();
+    assert_true(second.pid >= 0);
+    if (second.pid == 0) {
+        snprintf(pid, sizeof(pid), "%d", (int)getpid());
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && dup2(fds[0], 200) == 200 &&
+            dup2(fds[1], 201) == 201 && dup2(200, 3) == 3 && dup2(201, 4) == 4 &&
+            setenv("LISTEN_PID", pid, 1) == 0 && setenv("LISTEN_FDS", "2", 1) == 0 &&
+            freopen("/dev/null", "w", stderr))
+            execl(TEST_EXPORTER, TEST_EXPORTER, "--stats", stage.service.stats, (char *)NULL);
+        _exit(127);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    return second;
+}
+
+static void test_addresses_of_inherited_sockets_are_answered(void **state)
+{
+    struct exporter second = start_with_sockets(), first = exporter;
+
+    (void)state;
+    exporter = second;
+    expect_answer("GET /metrics HTTP/1.1\r\nHost: 192.0.2.7:9464\r\nConnection: close\r\n\r\n",
+                  "HTTP/1.1 200 ");
+    expect_answer("GET /metrics HTTP/1.1\r\nHost: 192.0.2.8:9464\r\nConnection: close\r\n\r\n",
+                  "HTTP/1.1 403 ");
+    exporter = first;
+    assert_int_equal(exporter_stop(&second), 0);
+}
+
 /* What is no HTTP, and headers without end: whatever is said to it, it goes on. */
 static void test_requests_that_are_none(void **state)
 {
@@ -553,6 +613,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_page_has_a_policy, begin, end),
         cmocka_unit_test_setup_teardown(test_what_the_page_is_told, begin, end),
         cmocka_unit_test_setup_teardown(test_names_of_hosts_may_be_given, begin, end),
+        cmocka_unit_test_setup_teardown(test_addresses_of_inherited_sockets_are_answered, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_requests_that_are_none, begin, end),
         cmocka_unit_test_setup_teardown(test_a_thousand_that_say_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_who_does_not_read, begin, end),
