@@ -301,7 +301,7 @@ static void top_sleep(double seconds)
         ;
 }
 
-/* Another odeond has a file of its own, of which the time since it began is all that there is. */
+/* Another odeond has a file of its own, of which this is the first look. */
 static int top_open(struct top *top, uint32_t odeond)
 {
     int r;
@@ -329,19 +329,23 @@ static int top_find_service(struct top *top, double *ret_age)
     return code;
 }
 
-/* Types are compared with the look before; what actors and flows do is told by windows of the
- * service's own. */
+/* Types are compared with the look before, of the same file; what actors and flows do is told by
+ * windows of the service's own. */
 static int top_look(struct top *top, bool first)
 {
+    bool compares = top->view == TOP_TYPES && !top->total;
+    uint32_t odeond = top->odeond;
     uint64_t ns = 0;
     double age;
     int code, r;
 
-    if (!first || (top->view == TOP_TYPES && !top->total))
+    if (!first || compares)
         top_sleep(top->seconds);
     code = top_find_service(top, &age);
     if (code)
         return code;
+    if (compares && top->odeond != odeond)
+        top_sleep(top->seconds);
     r = odeon_observe_look(top->observer, &ns);
     if (r < 0)
         return ctl_refuse(top->ctl, r, "cannot read what actors do");

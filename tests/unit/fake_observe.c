@@ -2,12 +2,25 @@
 /* What actors do, of a library without a service (fake_odeon.h): always the same. */
 #include "tests/unit/fake_odeon.h"
 
+#include <time.h>
+
+static uint64_t fake_looked_ns;
+
+static uint64_t fake_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 int odeon_observe_open(struct odeon_client *client, struct odeon_observer **ret)
 {
     (void)client;
     if (fake.call_result < 0)
         return fake.call_result;
     *ret = fake_alloc(1);
+    fake_looked_ns = fake_now_ns();
     return 0;
 }
 
@@ -19,9 +32,12 @@ struct odeon_observer *odeon_observe_close(struct odeon_observer *observer)
 
 int odeon_observe_look(struct odeon_observer *observer, uint64_t *ret_ns)
 {
+    uint64_t now = fake_now_ns();
+
     (void)observer;
     if (ret_ns)
-        *ret_ns = 500000000;
+        *ret_ns = fake.by_clock ? now - fake_looked_ns : 500000000;
+    fake_looked_ns = now;
     return 0;
 }
 

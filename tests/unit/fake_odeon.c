@@ -69,6 +69,7 @@ int odeon_service_status(struct odeon_client *client, struct odeon_status **ret)
     (void)client;
     if (fake.call_result < 0)
         return fake.call_result;
+    fake.n_statuses++;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_status){ .struct_size = sizeof(**ret),
                                    .version = "0.1.0",
@@ -87,7 +88,7 @@ int odeon_service_status(struct odeon_client *client, struct odeon_status **ret)
                                    .your_uid = 0,
                                    .your_pid = 100,
                                    .your_roles = "observe, post",
-                                   .supervisor_pid = 10,
+                                   .supervisor_pid = fake.replaced_at == fake.n_statuses ? 11 : 10,
                                    .workers = 2,
                                    .uptime_ns = UINT64_C(61000000000) };
     return 0;

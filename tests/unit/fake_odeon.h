@@ -49,6 +49,8 @@ struct fake {
     uint64_t dropped;
     int stats_result;
     uint32_t supervisor_pid, executor_pid;
+    unsigned replaced_at; /* the so many-th time that its status is asked for, it is another one */
+    bool by_clock;        /* looks at what actors do say how long it was */
     const char *state;
     double value[FAKE_FIGURES];
     double growth; /* added to each count by each snapshot */
@@ -59,6 +61,7 @@ struct fake {
     /* n_leaked: results that have not been freed */
     unsigned n_connects, n_disconnects, n_pages, n_leaked;
     unsigned n_lists; /* of queues, clients and memory */
+    unsigned n_statuses;
     unsigned n_shown; /* messages that were asked for by their ids */
     char path[256], type_filter[64], spawned_type[64], spawned_name[64];
     char settings[256]; /* "a=1;b=2;" */

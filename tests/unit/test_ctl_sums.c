@@ -13,6 +13,27 @@ static unsigned count_of(const char *text, const char *part)
     return n;
 }
 
+/* Another odeond's file is read anew: its first rate is of two looks at it, too, and not of what
+ * happened between opening and reading it. */
+static void test_top_over_a_restart(void **state)
+{
+    static const char rate[] =
+        "\"type\":\"counter\",\"plugin\":\"counter\",\"messages_per_second\":";
+    const char *at;
+
+    (void)state;
+    fake.by_clock = true;
+    fake.replaced_at = 3; /* by the second look */
+    assert_int_equal(run("top|types|--watch|0.1|--count|3|--json"), CTL_DONE);
+    at = out;
+    for (unsigned i = 0; i < 3; i++) {
+        at = strstr(at, rate);
+        assert_non_null(at);
+        at += strlen(rate);
+        assert_true(strtod(at, NULL) <= 1000 / 0.1);
+    }
+}
+
 static void test_top(void **state)
 {
     static const char *const bad[] = { "top|queues", "top|--sort|size", "top|--watch|0",
@@ -226,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_top, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_top_over_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(test_those_that_took_long_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_trace_by_its_id, setup, teardown),
