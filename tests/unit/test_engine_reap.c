@@ -237,7 +237,7 @@ static void test_closed_meanwhile(void **state)
 static struct {
     struct segment_queue *backlog;
     void *page;
-    const void *dropped;
+    const void *word;
     uint32_t faults, lock;
 } touched;
 
@@ -245,7 +245,7 @@ static struct {
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)context;
-    if (info->si_addr == touched.dropped) {
+    if (info->si_addr == touched.word) {
         touched.faults++;
         touched.lock = load_relaxed(&touched.backlog->lock);
     }
@@ -260,15 +260,42 @@ static void mailbox_run_once(struct engine_fixture *f, uint32_t queue)
     mailbox_run(f->engine->workers[0], queue, false);
 }
 
-static void post_some(struct engine_fixture *f, struct client *c, uint32_t queue, uint64_t *number)
+static void port_run_once(struct engine_fixture *f)
 {
     struct source *source = &f->engine->sources[engine_source_of_port(f->engine, PORT)];
+    assert_true(owner_take(source, own_worker(load_relaxed(source->own)), 0));
+    (void)port_run(f->engine->workers[0], PORT, false);
+}
+
+static uint32_t echo_queue(struct engine_fixture *f)
+{
+    return actor_key_destination(load_relaxed(&f->engine->actors.table[actor_ref_slot(echo)].key));
+}
+
+/* Runs what is in a mailbox with the page of the port's words closed, which `word` is in. */
+static void mailbox_run_beside(struct engine_fixture *f, uint32_t queue, const void *word)
+{
+    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, before;
+    size_t bytes = port_ring_offset(page_bytes());
+    touched.backlog =
+        &f->engine->segment.queues[segment_port_destination(&f->engine->segment, PORT)];
+    touched.page = f->engine->ports.table[PORT].executor_words;
+    touched.word = word;
+    touched.faults = 0;
+    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+    assert_int_equal(mprotect(touched.page, bytes, PROT_READ), 0);
+    mailbox_run_once(f, queue);
+    assert_int_equal(mprotect(touched.page, bytes, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+}
+
+static void post_some(struct engine_fixture *f, struct client *c, uint32_t queue, uint64_t *number)
+{
     while (c->tail - load_acquire(&c->executor->submission_head) + 32 <= RING) {
         ++*number;
         client_post(c, echo, number_type, number, 8);
     }
-    assert_true(owner_take(source, own_worker(load_relaxed(source->own)), 0));
-    (void)port_run(f->engine->workers[0], PORT, false);
+    port_run_once(f);
     mailbox_run_once(f, queue);
 }
 
@@ -278,31 +305,61 @@ static void test_drop_is_counted_inside_the_lock(void **state)
     (void)state;
     struct engine_fixture f;
     struct client c;
-    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, before;
     uint64_t number = 0;
     fixture_begin(&f, 1, 1 << 20);
     client_open(&f, &c, PORT, 1);
-    uint64_t key = load_relaxed(&f.engine->actors.table[actor_ref_slot(echo)].key);
-    uint32_t queue = actor_key_destination(key);
     while (load_relaxed(&c.executor->dropped) == 0)
-        post_some(&f, &c, queue, &number);
-    struct port_executor *words = f.engine->ports.table[PORT].executor_words;
-    touched.backlog = &f.engine->segment.queues[segment_port_destination(&f.engine->segment, PORT)];
-    touched.page = words;
-    touched.dropped = &words->dropped;
-    touched.faults = 0;
+        post_some(&f, &c, echo_queue(&f), &number);
     client_post(&c, echo, late_type, &number, 8);
-    struct source *source = &f.engine->sources[engine_source_of_port(f.engine, PORT)];
-    assert_true(owner_take(source, own_worker(load_relaxed(source->own)), 0));
-    (void)port_run(f.engine->workers[0], PORT, false);
-    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
-    assert_int_equal(mprotect(touched.page, port_ring_offset(page_bytes()), PROT_READ), 0);
-    mailbox_run_once(&f, queue);
-    assert_int_equal(mprotect(touched.page, port_ring_offset(page_bytes()), PROT_READ | PROT_WRITE),
-                     0);
-    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    port_run_once(&f);
+    mailbox_run_beside(&f, echo_queue(&f), &f.engine->ports.table[PORT].executor_words->dropped);
     assert_int_equal(touched.faults, 1);
     assert_int_equal(touched.lock, 1); /* worker 0 */
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* Two records that the echo's mailbox refuses. */
+static void post_refused(struct engine_fixture *f, struct client *c)
+{
+    for (uint64_t i = 0; i < 2; i++)
+        client_post(c, echo, alien_type, &i, 8);
+    port_run_once(f);
+}
+
+/* reap.RP3: so is each record that is refused; the first one opens the page. */
+static void test_refusal_is_counted_inside_the_lock(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    post_refused(&f, &c);
+    mailbox_run_beside(&f, echo_queue(&f), &f.engine->ports.table[PORT].executor_words->refused);
+    assert_int_equal(touched.faults, 1);
+    assert_int_equal(touched.lock, 1);
+    assert_int_equal(load_relaxed(&c.executor->refused), 2);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* And where the port has ended, its memory is not looked at. */
+static void test_refusal_leaves_a_port_that_has_ended(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    struct port *port = &f.engine->ports.table[PORT];
+    post_refused(&f, &c);
+    store_release(&port->state, PORT_DEAD); /* its reference lives until somebody stores that */
+    mailbox_run_beside(&f, echo_queue(&f), &port->executor_words->refused);
+    store_release(&port->state, PORT_OPEN);
+    assert_int_equal(touched.faults, 0);
+    assert_int_equal(load_relaxed(&c.executor->refused), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_refusals), 2);
     client_free(&c);
     fixture_end(&f);
 }
@@ -319,6 +376,8 @@ int main(void)
         port_test(test_later_ends_wait_for_their_own_look, under_defaults),
         port_test(test_closed_meanwhile, under_defaults),
         port_test(test_drop_is_counted_inside_the_lock, under_defaults),
+        port_test(test_refusal_is_counted_inside_the_lock, under_defaults),
+        port_test(test_refusal_leaves_a_port_that_has_ended, under_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,21 @@ uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *g
     return sum;
 }
 
+/* For its client, inside the port's lock and while it is open: whoever refuses may run a mailbox or
+ * be a detached thread, and keeps no port's memory (reap.RP3). Recovery does not take the lock for
+ * that of an armed step: what this worker has flushed is over, since there is room in its outbox
+ * again (outbox.B2). */
+static void outbox_count_refused(struct worker *w, uint32_t destination, actor_ref client)
+{
+    const struct segment *segment = &w->engine->segment;
+    uint32_t index = destination - segment->n_queues;
+    struct port *port = &w->engine->ports.table[index];
+    queue_lock(&segment->queues[destination], w->id);
+    if (load_acquire(&port->state) == PORT_OPEN && segment->ports[index].ref == client)
+        atomic_fetch_add_explicit(&port->executor_words->refused, 1, memory_order_relaxed);
+    queue_unlock(&segment->queues[destination]);
+}
+
 void outbox_refuse(struct worker *w, uint32_t destination, actor_ref client,
                    const struct envelope *record, uint64_t correlation, enum envelope_reason reason)
 {
@@ -144,8 +159,5 @@ void outbox_refuse(struct worker *w, uint32_t destination, actor_ref client,
     };
     memcpy(envelope_payload(out), &refusal, sizeof(refusal));
     stat_add(w, STAT_refusals, 1);
-    /* Several workers may refuse something to one port; its memory is there as long as one of them
-     * has a message of its in hand (reap.RP2). */
-    struct port *port = &w->engine->ports.table[destination - w->engine->segment.n_queues];
-    atomic_fetch_add_explicit(&port->executor_words->refused, 1, memory_order_relaxed);
+    outbox_count_refused(w, destination, client);
 }
