@@ -54,6 +54,7 @@ bool seeded_skips_dead_letter_write(void);
 bool seeded_skips_park_bit(void);
 bool seeded_skips_waits_bound(void);
 bool seeded_skips_visit_fence(void);
+bool seeded_skips_visit_lock(void);
 bool seeded_skips_trace_end(void);
 bool seeded_skips_cold_fence(void);
 bool seeded_skips_redelivered(void);

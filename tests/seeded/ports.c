@@ -45,3 +45,9 @@ bool seeded_skips_cold_fence(void)
 {
     return SEEDED(cold_fence);
 }
+
+/* Which would be the fence that is missing. */
+bool seeded_skips_visit_lock(void)
+{
+    return SEEDED(visit_fence);
+}

@@ -16,6 +16,7 @@
 
 #include "daemon/common/page.h"
 #include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/signal/wake.h"
 #include "port_fixture.h"
 
 static unsigned count_mappings(void)
@@ -253,11 +254,13 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         abort();
 }
 
+/* By whom it is at. */
 static void mailbox_run_once(struct engine_fixture *f, uint32_t queue)
 {
     struct source *source = &f->engine->sources[queue];
-    assert_true(owner_take(source, own_worker(load_relaxed(source->own)), 0));
-    mailbox_run(f->engine->workers[0], queue, false);
+    uint32_t owner = own_worker(load_relaxed(source->own));
+    assert_true(owner_take(source, owner, owner));
+    mailbox_run(f->engine->workers[owner], queue, false);
 }
 
 static void port_run_once(struct engine_fixture *f)
@@ -272,21 +275,37 @@ static uint32_t echo_queue(struct engine_fixture *f)
     return actor_key_destination(load_relaxed(&f->engine->actors.table[actor_ref_slot(echo)].key));
 }
 
-/* Runs what is in a mailbox with the page of the port's words closed, which `word` is in. */
-static void mailbox_run_beside(struct engine_fixture *f, uint32_t queue, const void *word)
+static void page_protect(int protection)
 {
-    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, before;
-    size_t bytes = port_ring_offset(page_bytes());
+    assert_int_equal(mprotect(touched.page, port_ring_offset(page_bytes()), protection), 0);
+}
+
+/* Whoever touches `word`, of the page of the port's words, is noted while the page is closed. */
+static void page_watch(struct engine_fixture *f, const void *word, struct sigaction *ret_before)
+{
+    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
     touched.backlog =
         &f->engine->segment.queues[segment_port_destination(&f->engine->segment, PORT)];
     touched.page = f->engine->ports.table[PORT].executor_words;
     touched.word = word;
     touched.faults = 0;
-    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
-    assert_int_equal(mprotect(touched.page, bytes, PROT_READ), 0);
+    assert_int_equal(sigaction(SIGSEGV, &action, ret_before), 0);
+}
+
+static void page_leave(const struct sigaction *before)
+{
+    page_protect(PROT_READ | PROT_WRITE);
+    assert_int_equal(sigaction(SIGSEGV, before, NULL), 0);
+}
+
+/* Runs what is in a mailbox with that page closed to writers. */
+static void mailbox_run_beside(struct engine_fixture *f, uint32_t queue, const void *word)
+{
+    struct sigaction before;
+    page_watch(f, word, &before);
+    page_protect(PROT_READ);
     mailbox_run_once(f, queue);
-    assert_int_equal(mprotect(touched.page, bytes, PROT_READ | PROT_WRITE), 0);
-    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    page_leave(&before);
 }
 
 static void post_some(struct engine_fixture *f, struct client *c, uint32_t queue, uint64_t *number)
@@ -364,6 +383,51 @@ static void test_refusal_leaves_a_port_that_has_ended(void **state)
     fixture_end(&f);
 }
 
+/* The page is closed behind the next run of this source that is given to another worker. */
+static uint32_t closes_behind = UINT32_MAX;
+
+bool __real_source_release(struct worker *w, uint32_t source, uint32_t to, bool left);
+bool __wrap_source_release(struct worker *w, uint32_t source, uint32_t to, bool left);
+bool __wrap_source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
+{
+    bool gone = __real_source_release(w, source, to, left);
+    if (gone && source == closes_behind) {
+        closes_behind = UINT32_MAX;
+        page_protect(PROT_NONE);
+    }
+    return gone;
+}
+
+/* reap.RP3: a visitor has given the port back and has a mailbox in hand. Its look whether there is
+ * work again is no runner's any more. */
+static void test_visitor_looks_inside_the_lock(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct sigaction before;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    uint32_t port = engine_source_of_port(f.engine, PORT), queue = echo_queue(&f),
+             visitor = own_worker(load_relaxed(f.engine->sources[queue].own)), home = 1 - visitor;
+    mailbox_run_once(&f, queue); /* the echo begins: its queue is empty */
+    source_place(f.engine, port, home, 0);
+    assert_true(owner_take(&f.engine->sources[port], home, visitor));
+    client_post(&c, echo, number_type, &(uint64_t){ 1 }, 8);
+    page_watch(&f, &f.engine->ports.table[PORT].executor_words->backlog, &before);
+    closes_behind = port;
+    assert_int_equal(port_run(f.engine->workers[visitor], PORT, true), queue);
+    page_leave(&before);
+    assert_int_equal(closes_behind, UINT32_MAX);
+    assert_int_equal(load_relaxed(f.engine->sources[port].own), own_idle(home));
+    assert_int_equal(touched.faults, 1);
+    assert_int_equal(touched.lock, visitor + 1);
+    mailbox_run(f.engine->workers[visitor], queue, false);
+    client_expect_number(&c, 1);
+    client_free(&c);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +442,7 @@ int main(void)
         port_test(test_drop_is_counted_inside_the_lock, under_defaults),
         port_test(test_refusal_is_counted_inside_the_lock, under_defaults),
         port_test(test_refusal_leaves_a_port_that_has_ended, under_defaults),
+        port_test(test_visitor_looks_inside_the_lock, under_visit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

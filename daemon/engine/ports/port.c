@@ -401,6 +401,18 @@ static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
     }
 }
 
+/* Of one that is another's by now, from whom it may end at any time: a visitor that has taken a
+ * record directly runs a mailbox, and keeps no port's memory (reap.RP3). */
+static bool port_look_behind(struct worker *w, uint32_t id)
+{
+    struct engine *e = w->engine;
+    struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
+    STEP(visit_lock, queue_lock(backlog, w->id)); /* a barrier, too, as it happens */
+    bool work = port_has_work(e, id);
+    STEP(visit_lock, queue_unlock(backlog));
+    return work;
+}
+
 /* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
  * (port.R3). `cut`: not all that was there has been taken. `used`: a turn. */
 static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, bool cut, bool used)
@@ -413,7 +425,7 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, 
     uint32_t source = engine_source_of_port(e, id);
     rota_note_port(w, source, (left && cut) || used);
     /* behind its barrier: port_layout.P4 */
-    if (source_release(w, source, to, left) && port_has_work(e, id))
+    if (source_release(w, source, to, left) && port_look_behind(w, id))
         source_hand_back(e, w, source);
 }
 

@@ -11,10 +11,10 @@
  *     never while they sleep.  So a worker holds nothing once it has passed two quiescent points,
  *     sleeps or runs a mailbox, seen behind the barrier of reap.RP4 [REAP_LOOK].  A handler that
  *     hangs, one that is set aside too, keeps no port [REAP_HANG].
- * reap.RP3  Everybody else, detached threads included, comes to a port by a delivery or to count
- *     what is refused to it: inside its lock, while it is open, and touches nothing of it behind
- *     the unlock [REAP_COUNT].  The lock in which the port becomes dead is taken behind the last of
- *     them.
+ * reap.RP3  Everybody else, detached threads included, comes to a port to deliver, to count what is
+ *     refused to it, or to look behind a visit whether it has work again: inside its lock, while it
+ *     is open, and touches nothing of it behind the unlock [REAP_COUNT].  The lock in which the
+ *     port becomes dead is taken behind the last of them.
  * reap.RP4  Between a port's end and the first look at the workers every thread passes a full
  *     barrier.  Otherwise a look at the port that began before its end could hide behind stores
  *     that nobody sees yet [REAP_FENCE].
