@@ -12,7 +12,7 @@ enum { TIMERS = TIMER_FIXTURE_TIMERS, NOTES = 64, SECOND = 1000000000, NO_ANSWER
 #define LATER(s_) (clock_now_ns() + (s_)*UINT64_C(1000000000))
 
 /* What an actor does with the next "go". */
-enum act { ACT_NOTHING, ACT_ASK, ACT_ASK_DIE, ACT_CANCEL, ACT_ANSWER, ACT_END };
+enum act { ACT_NOTHING, ACT_ASK, ACT_ASK_DIE, ACT_ASK_NEW, ACT_CANCEL, ACT_ANSWER, ACT_END };
 /* ... and with questions. */
 enum manner { SILENT, MUMBLES, REPLIES, LATER_ON, PASSES_ON, PASSES_BOTH, REPLIES_TWICE };
 struct orders {
@@ -25,6 +25,12 @@ struct note {
     uint64_t number, token; /* NO_ANSWER + reason */
     actor_ref from;
 };
+/* What an init has tried, and has been handed. */
+struct init {
+    bool tries;
+    int replied, forwarded, stashed;
+    struct engine_context ctx;
+};
 struct shared {
     struct orders orders;
     enum manner manner;
@@ -34,13 +40,14 @@ struct shared {
     int result;
     struct engine_promise promise;
     bool dies; /* in the handler of an outcome, once */
-    uint64_t n_notes, n_inits;
+    uint64_t n_notes, n_inits, n_greetings;
+    struct init init;
     struct note notes[NOTES];
 };
 
 static struct engine_fixture f;
 static struct shared *shared;
-static uint16_t go_type, question_type, answer_type, other_type;
+static uint16_t go_type, question_type, answer_type, other_type, greeting_type;
 static uint32_t kept_type, plain_type, deaf_type;
 static actor_ref asker, other;
 static uint64_t sparse_ns; /* 0: nothing is put on a shelf (timers/shelf.h); UINT64_MAX: all is */
@@ -81,8 +88,12 @@ static inline int on_go(void *self, const void *message, struct engine_context *
 
     (void)self, (void)message;
     assert_int_equal(ctx->kind, 0);
+    if (o.act == ACT_ASK_NEW)
+        assert_int_equal(engine_ctx_spawn_plain(ctx, plain_type, PLACE_NEAR, &shared->next), 0);
     if (o.act == ACT_ASK || o.act == ACT_ASK_DIE)
         ask(ctx, &o);
+    if (o.act == ACT_ASK_NEW)
+        ask(ctx, &(struct orders){ .to = shared->next });
     if (o.act == ACT_CANCEL)
         shared->result = engine_ctx_ask_cancel(ctx, shared->token);
     if (o.act == ACT_ANSWER)
@@ -163,22 +174,40 @@ static inline int on_no_answer(void *self, const void *message, struct engine_co
     return ALLOCATION_NODELETE;
 }
 
+static inline int on_greeting(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message;
+    assert_int_equal(ctx->kind, 0);
+    assert_int_equal(ctx->correlation, 0);
+    shared->n_greetings++;
+    return ALLOCATION_NODELETE;
+}
+
 static inline int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
 {
-    (void)self, (void)args, (void)size, (void)ctx;
+    static const uint64_t nothing[4];
+    struct init *init = &shared->init;
+
+    (void)self, (void)args, (void)size;
     shared->n_inits++;
+    if (!init->tries)
+        return 0;
+    init->ctx = *ctx;
+    init->replied = engine_ctx_reply(ctx, greeting_type, NULL, 0, NULL, 0);
+    init->forwarded = engine_ctx_forward(ctx, ctx->self, nothing);
+    init->stashed = engine_ctx_stash(ctx, nothing);
     return 0;
 }
 
 static inline void register_types(void)
 {
-    static struct engine_behaviour behaviours[4];
+    static struct engine_behaviour behaviours[5];
     struct engine_actor_type_info info = { .name = "kept",
                                            .plugin = "test",
                                            .version = 1,
                                            .state_size = 8,
                                            .restart = RESTART_KEEP,
-                                           .n_behaviours = 4,
+                                           .n_behaviours = 5,
                                            .behaviours = behaviours,
                                            .init = on_init };
     f.engine->timers.shelves.sparse_ns = sparse_ns;
@@ -186,11 +215,13 @@ static inline void register_types(void)
     question_type = engine_fixture_message(&f, "question", 8, false);
     answer_type = engine_fixture_message(&f, "answer", 8, false);
     other_type = engine_fixture_message(&f, "other", 8, false);
+    greeting_type = engine_fixture_message(&f, "greeting", 0, false);
     behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
     behaviours[1] = (struct engine_behaviour){ question_type, 8, 0, on_question };
     behaviours[2] = (struct engine_behaviour){ answer_type, 8, 0, on_answer };
     behaviours[3] = (struct engine_behaviour){ MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer), 0,
                                                on_no_answer };
+    behaviours[4] = (struct engine_behaviour){ greeting_type, 0, 0, on_greeting };
     assert_int_equal(engine_actor_type_register(f.engine, &info, &kept_type), 0);
     info.name = "plain";
     info.restart = RESTART_INIT;

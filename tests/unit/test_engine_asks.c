@@ -315,6 +315,56 @@ static void test_an_answer_to_another_life(void **state)
     assert_over(0);
 }
 
+static void assert_init_had_no_message(void)
+{
+    const struct init *init = &shared->init;
+
+    assert_int_equal(init->ctx.message_type, MESSAGE_TYPE_INIT);
+    assert_int_equal(init->ctx.message_size, 0);
+    assert_int_equal(init->ctx.correlation, 0);
+    assert_int_equal(init->ctx.kind, 0);
+    assert_int_equal(init->ctx.hops, 0);
+    assert_int_equal(init->forwarded, -EPERM);
+    assert_int_equal(init->stashed, -EPERM);
+}
+
+/* A question is the first message of who has just been spawned: its init replies to its spawner,
+ * and answers nothing. */
+static void test_an_init_answers_nothing(void **state)
+{
+    (void)state;
+    shared->init.tries = true;
+    shared->manner = REPLIES;
+    order(asker, (struct orders){ .act = ACT_ASK_NEW });
+    assert_int_equal(shared->result, 0);
+    assert_int_equal(shared->init.ctx.self, shared->next);
+    assert_int_equal(shared->init.ctx.sender, asker);
+    assert_int_equal(shared->init.replied, 0);
+    assert_int_equal(shared->n_greetings, 1);
+    assert_outcome(1, 100, shared->next);
+    assert_init_had_no_message();
+    assert_over(1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_answers_late), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_stashed), 0);
+}
+
+/* One that begins anew with a question that was passed on: that is there again behind its init. */
+static void test_an_init_before_what_was_passed_on(void **state)
+{
+    (void)state;
+    shared->next = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    restart();
+    shared->init.tries = true;
+    ask_other(PASSES_ON);
+    assert_outcome(1, 100, shared->next);
+    assert_int_equal(shared->hops, 1);
+    assert_int_equal(shared->init.ctx.self, shared->next);
+    assert_int_equal(shared->init.replied, -ENOTCONN); /* nobody's spawn */
+    assert_init_had_no_message();
+    assert_over(1);
+}
+
 int main(void)
 {
 /* Each of them on a shelf, and as any timer. */
@@ -343,6 +393,8 @@ int main(void)
         TEST(a_turn_that_died_has_taken_nothing),
         TEST(of_another_life),
         TEST(an_answer_to_another_life),
+        TEST(an_init_answers_nothing),
+        TEST(an_init_before_what_was_passed_on),
     };
     return cmocka_run_group_tests_name("engine_asks", tests, NULL, NULL);
 }

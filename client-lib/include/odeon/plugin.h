@@ -305,7 +305,8 @@ struct odeon_context {
 
 /* enum odeon_allocation */
 typedef int (*odeon_behaviour_fn)(void *self, const void *message, struct odeon_context *ctx);
-/* 0, negative errno */
+/* 0, negative errno. In its context the sender is whoever has spawned the actor, and there is no
+ * message: a reply answers no question. */
 typedef int (*odeon_init_fn)(void *self, const void *args, size_t args_size,
                              struct odeon_context *ctx);
 typedef void (*odeon_fini_fn)(void *self, struct odeon_context *ctx);

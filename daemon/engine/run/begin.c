@@ -28,16 +28,26 @@ static inline enum envelope_reason begin_type(const struct engine *e, uint32_t s
                                                                               : REASON_NONE;
 }
 
+/* An init answers its spawner, and no message: the one that comes behind it is put back for its
+ * behaviour. */
 static int begin_init(struct worker *w, const struct actor_type *type, uint32_t slot, void *state)
 {
     const struct segment *s = &w->engine->segment;
+    struct engine_context *ctx = &w->ctx;
     if (!type->init)
         return 0;
-    actor_ref sender = w->ctx.sender;
-    w->ctx.sender = s->actors[slot].spawned_by;
+    actor_ref sender = ctx->sender;
+    uint64_t meta = ctx->meta, correlation = ctx->correlation, kind = ctx->kind, hops = ctx->hops;
+    ctx->sender = s->actors[slot].spawned_by;
+    ctx->meta = envelope_meta(MESSAGE_TYPE_INIT, 0, 0);
+    ctx->correlation = ctx->kind = ctx->hops = 0;
     int r = type->init(state, s->args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX,
-                       s->actors[slot].args_size, &w->ctx);
-    w->ctx.sender = sender;
+                       s->actors[slot].args_size, ctx);
+    ctx->sender = sender;
+    ctx->meta = meta;
+    ctx->correlation = correlation;
+    ctx->kind = kind;
+    ctx->hops = hops;
     return r;
 }
 
