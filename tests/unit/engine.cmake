@@ -59,6 +59,7 @@ add_engine_test(port_steal unit 600)
 add_engine_test(reap stress 600)
 target_link_options(test_engine_reap PRIVATE -Wl,--wrap=source_release)
 add_engine_test(aside stress 600)
+add_engine_test(aside_room unit 600)
 add_engine_test(reconfigure stress 1200)
 target_link_options(test_engine_reconfigure PRIVATE
     -Wl,--wrap=pthread_create,--wrap=pthread_join)

@@ -15,7 +15,7 @@ int outbox_init(struct worker *w)
     uint32_t n_destinations = segment->dead_letters + 1;
     w->outbox.log = segment_outbox(segment, w->id);
     w->outbox.limit = segment->header->outbox_bytes - OUTBOX_SYSTEM_BYTES;
-    w->outbox.room = w->outbox.limit - OUTBOX_SMALL_BYTES;
+    outbox_open_short_way(w);
     w->flush.group_of = calloc(n_destinations, sizeof(*w->flush.group_of));
     w->flush.groups = calloc(n_destinations, sizeof(*w->flush.groups));
     w->outbox.has_room = calloc(n_destinations, sizeof(*w->outbox.has_room));

@@ -4,6 +4,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/probe.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/core/rota.h"
 #include "daemon/engine/observe/observe.h"
@@ -154,6 +155,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     if (unlikely(w->batch.queue != id)) {
         run->id = id = w->batch.queue;
         queue = &e->segment.queues[id];
+        outbox_open_short_way(w); /* closed by who set it aside */
     }
     stat_add(w, STAT_gulps, gulped);
     /* over the life of the batch: all that it held less what was appended */

@@ -18,9 +18,8 @@
  *     Nobody else runs either queue meanwhile, so a kill in between finds the redo true and does it
  *     again, and a kill behind it finds none.
  * set_aside.A3  Out of the loop: the held worker's next commit is a flip in full (outbox.wanted =
- *     0),
- * whatever
- *     the handler was called from, and reads all that it names from memory.
+ *     0), whatever the handler was called from, and reads all that it names from memory.  The short
+ *     way into its outbox is closed (outbox.room = 0) until the run of that record is over.
  * set_aside.A5  After a crash it is known from the aside queue's first record who is set aside.
  * set_aside.A6  The aside queue is empty, but who it was for has had no message since, and so has
  *     not come back: that is done here, if nobody who runs its own queue may have something for it
