@@ -224,6 +224,28 @@ static void setup_stop(struct life *life)
     ledger->live[CAST_RELAY]--;
 }
 
+/* Actors of types in quarantine end by a stop alone: one that keeps its state, one that has never
+ * begun. What comes before it and behind is dead. */
+static void setup_stop_unrun(struct life *life)
+{
+    struct plan plan = { .act = ACT_SEND };
+    actor_ref ends[2] = { cast_spawn(life->engine, CAST_KEPT, 0, &plan, sizeof(plan)) };
+    life_quiesce(life);
+    store_relaxed(&life->engine->segment.actor_types[cast_type[CAST_KEPT]].quarantined, 1);
+    store_relaxed(&life->engine->segment.actor_types[cast_type[CAST_RELAY]].quarantined, 1);
+    ends[1] = relay_make(life, 0, &plan);
+    life_quiesce(life);
+    for (uint32_t row = 0; row < 2; row++) {
+        row_expect(row, 2, ROW_DEAD, 0);
+        cast_send(life->engine, ends[row], row, 1);
+        must("stop",
+             engine_actor_send(life->engine, ends[row], MESSAGE_TYPE_POISON_DELETE, NULL, 0));
+        cast_send(life->engine, ends[row], row, 1);
+    }
+    ledger->live[CAST_KEPT]--;
+    ledger->live[CAST_RELAY]--;
+}
+
 /* The same, with nobody known to be quick: sends are carried out behind each item and before it. */
 static void setup_strange_sends(struct life *life)
 {
@@ -375,6 +397,7 @@ const struct scene scenes_turn[] = {
     { "kept states", setup_kept, NULL, run_queue_0, 1, true, NULL, false },
     { "a handler hangs", setup_hung, NULL, run_queue_0, 1, true, NULL, false },
     { "stop", setup_stop, NULL, run_queue_0, 1, true, NULL, false },
+    { "stop in quarantine", setup_stop_unrun, NULL, run_queue_0, 1, true, NULL, false },
     { "strangers send", setup_strange_sends, NULL, run_queue_0, 1, true, NULL, false },
     { "strangers spawn and end", setup_strange_spawn, NULL, run_all, 1, true, NULL, false },
     { "strangers' kept states", setup_strange_kept, NULL, run_queue_0, 1, true, NULL, false },

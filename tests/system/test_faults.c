@@ -586,6 +586,37 @@ static void test_quarantine_and_dead_letters(void **state)
     end(&b);
 }
 
+/* Nothing of the type is run, and yet its actors can be stopped: else a plugin that has been
+ * repaired could not be loaded in the place of the one that crashes. */
+static void test_quarantine_ends_with_the_repaired_plugin(void **state)
+{
+    struct letter last = { 0 };
+    odeon_ref actors[2];
+    uint64_t posted = 0;
+    char text[512];
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=1", "stall-warn-ms=0", "quarantine-crashes=1");
+    for (uint32_t i = 0; i < 2; i++)
+        actors[i] = actor_spawn(&b, i);
+    post_do(&b, actors[0], FAULTY_ABORT, 1);
+    assert_true(wait_until(service_log_has(&b.service, "has crashed the executor 1 times")));
+    assert_true(wait_until(service_state(&b.service).executor_restarts == 1));
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(odeon_actor_stop(b.client, actors[i], ODEON_DELETE), 0);
+        assert_true(wait_until(actor_is_gone(&b, actors[i])));
+    }
+    assert_int_equal(letters(&b, &last), 0);
+    if (ctl(&b.service, text, sizeof(text), "plugin unload faulty") != 0)
+        fail_msg("%s", text);
+    load_plugin(b.client, TEST_FAULTY);
+    actors[0] = actor_spawn(&b, 0);
+    post_counts(&b, actors[0], &posted, 10);
+    assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_safe_mode),
         cmocka_unit_test(test_outside_kills_blame_nobody),
         cmocka_unit_test(test_quarantine_and_dead_letters),
+        cmocka_unit_test(test_quarantine_ends_with_the_repaired_plugin),
     };
 
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);

@@ -259,6 +259,22 @@ static void test_of_a_parent_in_quarantine(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_links_ended), 0);
 }
 
+/* It is stopped, and so is its child, though neither is run. */
+static void test_of_a_parent_that_is_stopped_in_quarantine(void **state)
+{
+    (void)state;
+    spawn_of(parent, plain_type, NULL);
+    restart();
+    store_relaxed(&f.engine->segment.actor_types[kept_type].quarantined, 1);
+    store_relaxed(&f.engine->segment.actor_types[plain_type].quarantined, 1);
+    assert_int_equal(engine_actor_send(f.engine, parent, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    run_queues();
+    fire(LATER);
+    assert_false(lives(shared->child) || lives(parent));
+    assert_int_equal(shared->n_finis, 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_links_ended), 1);
+}
+
 /* A monitor of somebody who is not there yet does not come between them. */
 static void test_beside_a_monitor_of_nobody(void **state)
 {
@@ -364,6 +380,7 @@ int main(void)
         LINK_TEST(test_of_a_parent_that_begins_anew),
         LINK_TEST(test_of_a_parent_that_is_not_resumed),
         LINK_TEST(test_of_a_parent_in_quarantine),
+        LINK_TEST(test_of_a_parent_that_is_stopped_in_quarantine),
         LINK_TEST(test_beside_a_monitor_of_nobody),
         LINK_TEST(test_a_turn_that_died),
         LINK_TEST(test_that_fails),

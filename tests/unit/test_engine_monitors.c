@@ -54,6 +54,7 @@ static struct shared *shared;
 static uint16_t go_type, word_type;
 static uint32_t kept_type, plain_type, stop_type, brief_type, deaf_type;
 static actor_ref watcher, other;
+static bool not_loaded; /* the type "deaf" is not */
 
 static void run_queues(void)
 {
@@ -187,7 +188,8 @@ static void register_types(void)
     register_type("plain", RESTART_INIT, 3, on_init, &plain_type);
     register_type("stop", RESTART_STOP, 3, on_init, &stop_type);
     register_type("brief", RESTART_INIT, 1, NULL, &brief_type);
-    register_type("deaf", RESTART_KEEP, 2, on_init, &deaf_type);
+    if (!not_loaded)
+        register_type("deaf", RESTART_KEEP, 2, on_init, &deaf_type);
 }
 
 static int setup(void **state)
@@ -196,6 +198,7 @@ static int setup(void **state)
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
     engine_fixture_open(&f, timer_fixture_config());
+    not_loaded = false;
     register_types();
     watcher = engine_fixture_spawn(&f, kept_type, NULL, 0);
     other = engine_fixture_spawn(&f, kept_type, NULL, 0);
@@ -639,6 +642,23 @@ static void test_whose_type_is_quarantined(void **state)
     assert_told(1, other, REASON_QUARANTINED);
 }
 
+/* Nothing of it is run, and it ends all the same. */
+static void test_who_is_stopped_and_not_loaded(void **state)
+{
+    (void)state;
+    other = engine_fixture_spawn(&f, deaf_type, NULL, 0);
+    run_queues();
+    monitors(other);
+    not_loaded = true;
+    restart();
+    fire(LATER);
+    assert_int_equal(shared->n_notes, 0);
+    assert_int_equal(engine_actor_send(f.engine, other, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    run_queues();
+    fire(LATER);
+    assert_only_told(other, REASON_STOPPED);
+}
+
 /* watches.W5: a reference that there is not yet, which anybody can make up, takes nobody's place at
  * the slot, whether it comes before or behind. */
 static void test_beside_one_who_is_not_there_yet(void **state)
@@ -779,6 +799,7 @@ int main(void)
         MONITOR_TEST(test_who_watched_has_ended),
         MONITOR_TEST(test_oneself),
         MONITOR_TEST(test_whose_type_is_quarantined),
+        MONITOR_TEST(test_who_is_stopped_and_not_loaded),
         MONITOR_TEST(test_beside_one_who_is_not_there_yet),
         MONITOR_TEST(test_before_anybody_is_there),
         MONITOR_TEST(test_refused),

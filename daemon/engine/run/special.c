@@ -196,6 +196,28 @@ static enum envelope_reason special_receiver_begin(struct worker *w,
     return REASON_NONE;
 }
 
+/* What becomes of the actor by a message that says so; ALLOCATION_NODELETE: it is another one. */
+static int special_poison(const struct envelope *envelope)
+{
+    return envelope->type >= MESSAGE_TYPE_POISON_DELETE &&
+                   envelope->type <= MESSAGE_TYPE_POISON_FINISHED
+               ? envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE
+               : ALLOCATION_NODELETE;
+}
+
+/* Whoever is not run can be stopped all the same: while its actors live, a plugin cannot be
+ * replaced by one that is repaired. Nothing of it has begun, so that no fini is owed. */
+static bool special_stops_unrun(const struct worker *w, const struct envelope *envelope,
+                                const struct special_receiver *receiver,
+                                enum envelope_reason reason)
+{
+    if ((reason != REASON_QUARANTINED && reason != REASON_TYPE_NOT_LOADED) ||
+        special_poison(envelope) == ALLOCATION_NODELETE)
+        return false;
+    *actors_state_of(w, receiver->actor) = NULL; /* a kept one's is the slot's, and stays there */
+    return true;
+}
+
 /* Runs the message: what becomes of the actor, and in *ret_reason why it could not be run. */
 static int special_behave(struct worker *w, const struct envelope *envelope, struct actor *actor,
                           enum envelope_reason *ret_reason)
@@ -205,16 +227,9 @@ static int special_behave(struct worker *w, const struct envelope *envelope, str
             *ret_reason = group_publish(w, envelope);
         return ALLOCATION_NODELETE;
     }
-    switch (envelope->type) {
-    case MESSAGE_TYPE_INIT:
-        return ALLOCATION_NODELETE;
-    case MESSAGE_TYPE_POISON_DELETE:
-    case MESSAGE_TYPE_POISON_DESTROY:
-    case MESSAGE_TYPE_POISON_FINISHED:
-        return envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
-    default:
-        break;
-    }
+    int poison = special_poison(envelope);
+    if (envelope->type == MESSAGE_TYPE_INIT || poison != ALLOCATION_NODELETE)
+        return poison;
     engine_behaviour_fn behaviour =
         special_behaviour_find(actors_type_of(w, actor), envelope, ret_reason);
     return behaviour ? behaviour(*actors_state_of(w, actor), envelope_payload(envelope), &w->ctx)
@@ -274,9 +289,9 @@ static bool special_answer_begin(struct worker *w, const struct envelope *envelo
 static enum envelope_reason special_end_reason(const struct envelope *envelope,
                                                enum envelope_reason refused)
 {
-    bool poison = envelope->type >= MESSAGE_TYPE_POISON_DELETE &&
-                  envelope->type <= MESSAGE_TYPE_POISON_FINISHED;
-    return refused != REASON_NONE ? refused : poison ? REASON_STOPPED : REASON_FINISHED;
+    if (refused != REASON_NONE)
+        return refused;
+    return special_poison(envelope) == ALLOCATION_NODELETE ? REASON_FINISHED : REASON_STOPPED;
 }
 
 /* The service alone tells of an end. */
@@ -327,8 +342,12 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
     bool runs = !special_is_answer(envelope) || special_answer_begin(w, envelope, actor, &reason);
     if (unlikely(special_is_forged(envelope)) && reason == REASON_NONE)
         reason = REASON_NOT_ACCEPTED;
-    if (reason == REASON_NONE && runs)
+    if (special_stops_unrun(w, envelope, &receiver, reason)) {
+        result = special_poison(envelope);
+        reason = REASON_NONE;
+    } else if (reason == REASON_NONE && runs) {
         result = special_behave(w, envelope, actor, &reason);
+    }
     if (reason != REASON_NONE)
         result = special_refuse(w, envelope, &receiver, reason);
     if (receiver.is_here)
