@@ -330,6 +330,13 @@ int engine_message_type_get(struct engine *engine, uint16_t id,
  * have. The id is the same over restarts. */
 int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info,
                                uint32_t *ret_id);
+/* Whether that would do, but for memory; nothing is changed. For several, one after the other:
+ * `room`, of zeroes for the first one, is what they take of the tables. */
+struct engine_types_room {
+    uint32_t types, phases;
+};
+int engine_actor_type_check(struct engine *engine, const struct engine_actor_type_info *info,
+                            struct engine_types_room *room);
 /* Makes the type unavailable; when every worker has passed a quiescent point its code can go. Asked
  * for once, looked at until that does not say -EAGAIN any more: each millisecond is enough. 0: it
  * has gone; -EBUSY: actors of it live, *ret_live says how many, or (0) a handler has been running

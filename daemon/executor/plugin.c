@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> the
- * plugin's init -> types -> the plugin's start. The plugin's own init comes before its types can be
- * seen: workers run, and whoever finds a type may spawn at once. */
+/* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> can
+ * the types be had? -> the plugin's init -> types -> the plugin's start. The plugin's own init
+ * comes before its types can be seen: workers run, and whoever finds a type may spawn at once. */
 #include "daemon/executor/plugin.h"
 
 #include <dlfcn.h>
@@ -246,6 +246,29 @@ static const char *plugin_register_error(int error)
     }
 }
 
+static int plugin_refuse_type(const struct plugin *plugin, const struct plugin_type *type,
+                              int error, struct explain *explain)
+{
+    return explain_set(explain, error, "plugin %s: the actor type %s cannot be registered: %s",
+                       plugin->descriptor->name, type->info.name, plugin_register_error(error));
+}
+
+/* All of them, before the first is registered: actors of it that there were before run from then
+ * on, so that it could not be taken back for another one's sake (plugin.L3). */
+static int plugin_check_types(struct engine *engine, const struct plugin *plugin,
+                              struct explain *explain)
+{
+    struct engine_types_room room = { 0 };
+
+    for (unsigned i = 0; i < plugin->n_types; i++) {
+        int r = engine_actor_type_check(engine, &plugin->types[i].info, &room);
+
+        if (r < 0)
+            return plugin_refuse_type(plugin, &plugin->types[i], r, explain);
+    }
+    return 0;
+}
+
 /* All or nothing; the actors' ids go back into the plugin before anybody can run it. */
 static int plugin_register_types(struct engine *engine, struct plugin *plugin,
                                  struct explain *explain)
@@ -261,8 +284,7 @@ static int plugin_register_types(struct engine *engine, struct plugin *plugin,
             while (i-- > 0)
                 if (engine_actor_type_retire(engine, plugin->types[i].id, &live) == 0)
                     plugin->types[i].id = 0;
-            return explain_set(explain, r, "plugin %s: the actor type %s cannot be registered: %s",
-                               plugin->descriptor->name, type->info.name, plugin_register_error(r));
+            return plugin_refuse_type(plugin, type, r, explain);
         }
         plugin->descriptor->types[i]->id = type->id;
     }
@@ -291,6 +313,9 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
     r = plugin_translate_types(plugin, registry->around);
     if (r < 0)
         return explain_set(explain, r, "plugin %s: no memory for its actor types", d->name);
+    r = plugin_check_types(registry->engine, plugin, explain);
+    if (r < 0)
+        return r;
     r = d->init ? d->init(host_get_table(registry->host)) : 0;
     if (r != 0)
         return explain_set(
@@ -343,11 +368,11 @@ static int plugin_enter(struct plugin_registry *registry, struct plugin *plugin,
         r = plugin_start(registry, plugin, explain);
     registry->entering = NULL;
     if (r < 0) {
-        /* A type that could not be taken back is in use: its code has to stay. Rare (somebody
-         * spawned in between), and said. */
+        /* A type that could not be taken back is in use: its code has to stay. Rare (memory was
+         * short behind the first one, of which there are actors), and said. */
         if (plugin_has_registered(plugin))
-            explain_add(explain, "; actors of it have been made meanwhile: it stays mapped until "
-                                 "the service restarts");
+            explain_add(explain, "; actors of it run already: it stays mapped until the service "
+                                 "restarts");
         else
             plugin_free(plugin, registry->engine);
         return r;

@@ -78,7 +78,9 @@ static int on_init(void *self, const void *args, size_t size, struct engine_cont
     return shared->init_becomes ? engine_ctx_become(ctx, names[shared->init_becomes]) : 0;
 }
 
-static int try_register(const char *name, enum engine_restart restart, uint32_t *ret_type)
+/* With NULL it only asks whether it could be registered, behind what has the room. */
+static int try_register_behind(struct engine_types_room *room, const char *name,
+                               enum engine_restart restart, uint32_t *ret_type)
 {
     const struct engine_behaviour behaviours[] = { { go_type, sizeof(struct go), 0, in_first },
                                                    { also_type, sizeof(struct go), 0, in_first } };
@@ -97,7 +99,13 @@ static int try_register(const char *name, enum engine_restart restart, uint32_t 
                                                  .others = others,
                                                  .init = on_init };
 
-    return engine_actor_type_register(f.engine, &info, ret_type);
+    return ret_type ? engine_actor_type_register(f.engine, &info, ret_type)
+                    : engine_actor_type_check(f.engine, &info, room);
+}
+
+static int try_register(const char *name, enum engine_restart restart, uint32_t *ret_type)
+{
+    return try_register_behind(NULL, name, restart, ret_type);
 }
 
 static void register_types(void)
@@ -473,6 +481,52 @@ static void test_a_type_that_goes_and_comes(void **state)
     }
 }
 
+/* What is said beforehand is what becomes of it, to the last name in the table. */
+static void check_and_register(const char *name, uint32_t room_for)
+{
+    struct segment_header *header = f.engine->segment.header;
+    struct engine_types_room room = { 0 };
+    uint32_t n = load_relaxed(&header->n_phases), types = load_relaxed(&header->n_actor_types), id;
+
+    room.phases = ODEON_PHASES_MAX - n - room_for + 1;
+    assert_int_equal(try_register_behind(&room, name, RESTART_INIT, NULL), -ENOSPC);
+    room = (struct engine_types_room){ .phases = ODEON_PHASES_MAX - n - room_for };
+    assert_int_equal(try_register_behind(&room, name, RESTART_INIT, NULL), 0);
+    assert_int_equal(load_relaxed(&header->n_phases), n);
+    assert_int_equal(load_relaxed(&header->n_actor_types), types);
+    assert_int_equal(try_register(name, RESTART_INIT, &id), 0);
+    assert_int_equal(load_relaxed(&header->n_phases), n + room_for);
+    assert_int_equal(try_register_behind(&room, name, RESTART_INIT, NULL), -EEXIST);
+}
+
+static void test_room_that_is_asked_for(void **state)
+{
+    const struct segment_header *header;
+    struct engine_types_room room;
+
+    (void)state;
+    check_and_register("new", 4); /* "initial" as well: what the first one was called */
+    first_name = "ajar";
+    second_name = "initial"; /* is counted once */
+    check_and_register("moves", 3);
+    first_name = "initial";
+    second_name = "open";
+    check_and_register("stays", 2);
+    first_name = "closed";
+    reopen_and_register(0);
+    first_name = "open";
+    second_name = "ajar";
+    check_and_register("new", 1);
+    /* the table of types: a known one needs no place */
+    header = f.engine->segment.header;
+    room.types = ODEON_ACTOR_TYPES_MAX - load_relaxed(&header->n_actor_types);
+    room.phases = 0;
+    assert_int_equal(try_register_behind(&room, "one_more", RESTART_INIT, NULL), -ENOSPC);
+    room.types -= 2;
+    assert_int_equal(try_register_behind(&room, "one_more", RESTART_INIT, NULL), 0);
+    assert_int_equal(try_register_behind(&room, "stays", RESTART_INIT, NULL), 0);
+}
+
 #define PHASE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -491,6 +545,7 @@ int main(void)
         PHASE_TEST(test_another_first_set_that_was_cut),
         PHASE_TEST(test_more_sets_than_before),
         PHASE_TEST(test_a_type_that_goes_and_comes),
+        PHASE_TEST(test_room_that_is_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

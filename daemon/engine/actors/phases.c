@@ -188,6 +188,20 @@ static uint32_t phases_known(const struct segment *s, uint32_t id, const char *n
     return 0;
 }
 
+uint32_t phases_count_new(const struct engine *e, const struct engine_actor_type_info *info,
+                          uint32_t id)
+{
+    const struct segment *s = &e->segment;
+    const char *first = phases_first_name(info), *was = phases_name_of(s, id, 0);
+    uint32_t n = 0;
+    if (strcmp(was, first) != 0) /* as phases_set_first() does; `was` may be one of the others */
+        n = (phases_known(s, id, first) == 0) +
+            (phases_known(s, id, was) == 0 && !phases_brings(info, was));
+    for (uint32_t i = 0; i < info->n_others; i++)
+        n += phases_known(s, id, info->others[i].name) == 0;
+    return n;
+}
+
 static int phases_intern(struct engine *e, uint32_t id, const char *name, uint32_t *ret_set)
 {
     struct segment *s = &e->segment;

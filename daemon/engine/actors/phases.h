@@ -40,6 +40,9 @@ void phases_begin_anew(struct engine *engine, uint32_t slot);
 
 /* A type is loaded. -ENOENT: an actor lives in a set that it has not (phases.PH4). */
 int phases_check(struct engine *engine, const struct engine_actor_type_info *info, uint32_t id);
+/* How many names the table gets by phases_open(). */
+uint32_t phases_count_new(const struct engine *engine, const struct engine_actor_type_info *info,
+                          uint32_t id);
 /* -ENOSPC: there are as many names as may be; -ENOMEM. */
 int phases_open(struct engine *engine, const struct engine_actor_type_info *info,
                 struct actor_type *first);

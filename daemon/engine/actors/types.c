@@ -101,16 +101,23 @@ uint32_t engine_message_types_count(const struct engine *e, uint32_t account, ui
     return n - MESSAGE_TYPE_FIRST_USER;
 }
 
-/* The id of a type's name, old or new. */
-static int type_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+/* The id of a type's name, old or new, or what is in its way. */
+static int types_look(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
+    if (!name_is_good(info->name) || !name_is_good(info->plugin) ||
+        info->n_behaviours > ODEON_BEHAVIOURS_MAX || info->n_others > ODEON_TYPE_PHASES_MAX ||
+        (unsigned)info->overflow >= OVERFLOW_POLICY_N)
+        return -EINVAL;
+    for (uint32_t i = 0; i < info->n_behaviours; i++)
+        if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
+            return -EINVAL;
     uint32_t n = load_relaxed(&e->segment.header->n_actor_types), id;
     for (id = 1; id < n; id++)
         if (strcmp(e->segment.actor_types[id].name, info->name) == 0)
             break;
     if (id >= ODEON_ACTOR_TYPES_MAX)
         return -ENOSPC;
-    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    const struct segment_actor_type *durable = &e->segment.actor_types[id];
     if (id < n && (load_relaxed(&e->types.known[id]) || e->types.retiring[id]))
         return -EEXIST;
     if (info->restart == RESTART_KEEP && info->state_size > e->segment.header->durable_bytes)
@@ -119,9 +126,33 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) &&
         live_of_type(e, id) > 0)
         return -EBADMSG;
-    int r = id < n ? phases_check(e, info, id) : 0;
+    *ret_id = id;
+    return id < n ? phases_check(e, info, id) : 0;
+}
+
+int engine_actor_type_check(struct engine *e, const struct engine_actor_type_info *info,
+                            struct engine_types_room *room)
+{
+    uint32_t id, n = load_relaxed(&e->segment.header->n_actor_types);
+    int r = types_look(e, info, &id);
     if (r < 0)
         return r;
+    room->types += id == n;
+    room->phases += phases_count_new(e, info, id);
+    return n + room->types > ODEON_ACTOR_TYPES_MAX ||
+                   load_relaxed(&e->segment.header->n_phases) + room->phases > ODEON_PHASES_MAX
+               ? -ENOSPC
+               : 0;
+}
+
+/* The same, and the segment knows the type. */
+static int types_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+{
+    uint32_t id, n = load_relaxed(&e->segment.header->n_actor_types);
+    int r = types_look(e, info, &id);
+    if (r < 0)
+        return r;
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
     durable->version = info->version;
     durable->state_size = info->state_size;
     durable->restart = info->restart;
@@ -203,15 +234,8 @@ void actors_end_stopped(struct engine *e)
 int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
                                uint32_t *ret_id)
 {
-    if (!name_is_good(info->name) || !name_is_good(info->plugin) ||
-        info->n_behaviours > ODEON_BEHAVIOURS_MAX || info->n_others > ODEON_TYPE_PHASES_MAX ||
-        (unsigned)info->overflow >= OVERFLOW_POLICY_N)
-        return -EINVAL;
-    for (uint32_t i = 0; i < info->n_behaviours; i++)
-        if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
-            return -EINVAL;
     uint32_t id;
-    int r = type_id(e, info, &id);
+    int r = types_id(e, info, &id);
     if (r < 0)
         return r;
     struct actor_type *type = type_new(e, info, id);
