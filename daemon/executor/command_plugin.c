@@ -76,10 +76,6 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
         return r;
     }
     executor_publish_plugins(executor);
-    /* anew, by somebody who knows: what its types did before is forgotten */
-    if (executor->state == EXECUTOR_RUNNING)
-        for (unsigned i = 0; i < plugin_count_types(plugin); i++)
-            (void)engine_actor_type_release(executor->engine, plugin_get_type(plugin, i));
     command_plugin_log_plugin(plugin);
     reply->message.plugin = plugin_row(executor, plugin, reply);
     if (!reply->message.plugin)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> can
- * the types be had? -> the plugin's init -> types -> the plugin's start. The plugin's own init
- * comes before its types can be seen: workers run, and whoever finds a type may spawn at once. */
+ * the types be had? -> the plugin's init -> out of quarantine -> types -> the plugin's start. The
+ * plugin's own init comes before its types can be seen: workers run, and whoever finds a type may
+ * spawn at once. */
 #include "daemon/executor/plugin.h"
 
 #include <dlfcn.h>
@@ -41,6 +42,7 @@ struct plugin_registry {
     struct engine *engine;
     const struct host *host;
     bool in_place;
+    bool runs; /* the service does: plugins are loaded by somebody who wants them to run */
     engine_behaviour_fn around; /* NULL: the engine calls behaviours themselves */
     struct plugin *entering;    /* none of the registry's yet */
     unsigned n;
@@ -269,6 +271,18 @@ static int plugin_check_types(struct engine *engine, const struct plugin *plugin
     return 0;
 }
 
+/* What its types did before is forgotten, before anybody can run one: its start, too, may send to
+ * actors of them. A type has kept its place, whether it is loaded or not. */
+static void plugin_lift_quarantine(struct engine *engine, const struct plugin *plugin)
+{
+    struct engine_actor_type_view view;
+
+    for (uint32_t id = 1; engine_actor_type_get(engine, id, &view) == 0; id++)
+        for (unsigned i = 0; i < plugin->n_types; i++)
+            if (strcmp(view.name, plugin->types[i].info.name) == 0)
+                (void)engine_actor_type_release(engine, id);
+}
+
 /* All or nothing; the actors' ids go back into the plugin before anybody can run it. */
 static int plugin_register_types(struct engine *engine, struct plugin *plugin,
                                  struct explain *explain)
@@ -323,6 +337,8 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
             "plugin %s: its init has failed with %d%s%s: nothing of it has been kept", d->name, r,
             r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
     plugin->initialised = true;
+    if (registry->runs)
+        plugin_lift_quarantine(registry->engine, plugin);
     return plugin_register_types(registry->engine, plugin, explain);
 }
 
@@ -597,6 +613,11 @@ struct plugin_registry *plugin_registry_drop(struct plugin_registry *registry, b
         plugin_drop(registry->plugins[--registry->n], ended);
     free(registry);
     return NULL;
+}
+
+void plugin_registry_set_runs(struct plugin_registry *registry)
+{
+    registry->runs = true;
 }
 
 void plugin_registry_set_around(struct plugin_registry *registry, engine_behaviour_fn around)

@@ -49,6 +49,8 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
 /* The plugin that was about to go stays. */
 void plugin_unload_cancel(struct plugin_registry *registry);
 
+/* The start is over: a plugin that is loaded from now on ends the quarantine of its types. */
+void plugin_registry_set_runs(struct plugin_registry *registry);
 unsigned plugin_registry_count(const struct plugin_registry *registry);
 /* By index below the count, in the order of loading; NULL behind the last. */
 const struct plugin *plugin_registry_get(const struct plugin_registry *registry, unsigned index);

@@ -485,6 +485,7 @@ static void start_plugins(struct executor *executor)
     executor_publish_plugins(executor);
     contain_begin();                    /* recovery has set the engine's own handlers */
     executor->state = EXECUTOR_RUNNING; /* some workers run, also if others cannot */
+    plugin_registry_set_runs(executor->plugins);
     r = engine_start(executor->engine);
     if (r < 0) {
         snprintf(text, sizeof(text), "the workers cannot be started: %s", strerror(-r));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins whose types, and actors of them, there were before: a load that is refused does not begin
- * to run them. */
+ * to run them; one that is not ends their quarantine before anything of them is run. */
 #include "daemon/executor/host.h"
 #include "daemon/executor/plugin.h"
 #include "timer_fixture.h"
@@ -9,6 +9,8 @@ static struct engine_fixture f;
 static struct host *host;
 static struct plugin_registry *registry;
 static unsigned n_ran, n_inits;
+static uint32_t first_id; /* of "first", from its first load on */
+static bool start_found_quarantine;
 
 static struct odeon_message_type go = {
     .struct_size = sizeof(go), .version = 1, .name = "go", .fields = ""
@@ -28,6 +30,8 @@ static int on_load(const struct odeon_host *table)
     return 0;
 }
 
+static int on_start(struct odeon_context *ctx);
+
 static const struct odeon_behaviour behaviours[] = { { .message = &go, .run = on_go } };
 static struct odeon_actor_type first, second;
 static struct odeon_actor_type *const types[] = { &first, &second };
@@ -43,7 +47,24 @@ static const struct odeon_plugin plugin = { .struct_size = sizeof(plugin),
                                             .n_messages = 1,
                                             .types = types,
                                             .messages = messages,
-                                            .init = on_load };
+                                            .init = on_load,
+                                            .start = on_start };
+
+static bool is_quarantined(void)
+{
+    struct engine_actor_type_view view;
+
+    assert_int_equal(engine_actor_type_get(f.engine, first_id, &view), 0);
+    return view.quarantined;
+}
+
+static int on_start(struct odeon_context *ctx)
+{
+    (void)ctx;
+    first_id = first.id;
+    start_found_quarantine = is_quarantined();
+    return 0;
+}
 
 static struct odeon_actor_type type_make(const char *name, uint32_t state_size, uint32_t restart)
 {
@@ -115,12 +136,10 @@ static void test_all_types_or_none(void **state)
     const uint32_t most = f.engine->segment.header->durable_bytes;
     struct engine_actor_type_view view;
     struct explain explain;
-    uint32_t id;
 
     (void)state;
     assert_int_equal(load(most, &explain), 0);
     actor_ref who = engine_fixture_spawn(&f, first.id, NULL, 0);
-    id = first.id;
     send_go(who);
     assert_int_equal(n_ran, 1);
     restart();
@@ -130,7 +149,7 @@ static void test_all_types_or_none(void **state)
         strstr(explain.text, "stays mapped"))
         fail_msg("%s", explain.text);
     assert_int_equal(n_inits, 0);
-    assert_int_equal(engine_actor_type_get(f.engine, id, &view), 0);
+    assert_int_equal(engine_actor_type_get(f.engine, first_id, &view), 0);
     assert_false(view.loaded);
     send_go(who);
     assert_int_equal(n_ran, 1);
@@ -141,11 +160,35 @@ static void test_all_types_or_none(void **state)
     assert_int_equal(n_ran, 2);
 }
 
+/* What its start sends to its actors is run. */
+static void test_start_behind_a_quarantine(void **state)
+{
+    struct explain explain;
+
+    (void)state;
+    assert_int_equal(load(8, &explain), 0);
+    assert_false(start_found_quarantine);
+    store_relaxed(&f.engine->segment.actor_types[first_id].quarantined, 1);
+    /* it outlives the executor, which loads what the one before had */
+    restart();
+    assert_int_equal(load(8, &explain), 0);
+    assert_true(start_found_quarantine);
+    /* a load that is refused leaves it */
+    restart();
+    plugin_registry_set_runs(registry);
+    assert_int_equal(load(f.engine->segment.header->durable_bytes + 1, &explain), -E2BIG);
+    assert_true(is_quarantined());
+    assert_int_equal(load(8, &explain), 0);
+    assert_false(start_found_quarantine);
+    assert_false(is_quarantined());
+}
+
 #define RELOAD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { RELOAD_TEST(test_all_types_or_none) };
+    const struct CMUnitTest tests[] = { RELOAD_TEST(test_all_types_or_none),
+                                        RELOAD_TEST(test_start_behind_a_quarantine) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
