@@ -24,15 +24,17 @@ static void commands_executor_forget(struct seat *seat, struct kept_plugin *plug
     plugin_store_remove(&seat->plugins, plugin);
 }
 
-/* safe_mode.SM2: those that the loaded one repairs.  Its path when one of them is a line of the
- * configuration, which it stands for from now on; the caller's to free. */
-static char *commands_executor_forget_left_out(struct seat *seat, const char *name,
+/* Those that the loaded one repairs (safe_mode.SM2), or a later start would load both: a client is
+ * answered by an executor that is ready, so that what is not loaded by now has been left out or
+ * refused.  Its path when one of them is a line of the configuration, which it stands for from now
+ * on; the caller's to free. */
+static char *commands_executor_forget_unloaded(struct seat *seat, const char *name,
                                                const char *path)
 {
     struct kept_plugin *plugin;
     char *line = NULL;
 
-    while ((plugin = plugin_store_find_left_out(&seat->plugins, name, path))) {
+    while ((plugin = plugin_store_find_unloaded(&seat->plugins, name, path))) {
         if (plugin->configured && !line)
             line = strdup(plugin->path);
         commands_executor_forget(seat, plugin);
@@ -49,7 +51,7 @@ static void commands_executor_remember_plugin(struct seat *seat, struct link_req
 
     if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
         return;
-    line = commands_executor_forget_left_out(seat, reply->plugin->name, path);
+    line = commands_executor_forget_unloaded(seat, reply->plugin->name, path);
     plugin = plugin_store_add(&seat->plugins, reply->plugin->name, line ? line : path, request->fd);
     request->fd = -1;
     if (plugin) {

@@ -138,13 +138,13 @@ struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *na
     return NULL;
 }
 
-struct kept_plugin *plugin_store_find_left_out(struct plugin_store *store, const char *name,
+struct kept_plugin *plugin_store_find_unloaded(struct plugin_store *store, const char *name,
                                                const char *path)
 {
     for (size_t i = 0; i < store->n; i++) {
         struct kept_plugin *plugin = &store->list[i];
 
-        if (plugin->left_out &&
+        if (!plugin->loaded &&
             (plugin->name ? strcmp(plugin->name, name) : strcmp(plugin->path, path)) == 0)
             return plugin;
     }

@@ -46,9 +46,10 @@ struct kept_plugin *plugin_store_add(struct plugin_store *store, const char *nam
 int plugin_store_set_name(struct kept_plugin *plugin, const char *name);
 /* But for those that are left out: they are not loaded. */
 struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name);
-/* One that is left out and whose place a plugin of that name takes, or, where it has never told
- * its own, one from that path. */
-struct kept_plugin *plugin_store_find_left_out(struct plugin_store *store, const char *name,
+/* While the executor is ready: one that it has not, because it is left out or was refused at the
+ * start, and whose place a plugin of that name takes, or, where it has never told its own, one from
+ * that path. */
+struct kept_plugin *plugin_store_find_unloaded(struct plugin_store *store, const char *name,
                                                const char *path);
 /* the first one */
 struct kept_plugin *plugin_store_find_path(struct plugin_store *store, const char *path);

@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -405,6 +407,67 @@ static void test_slow_ones_have_their_turns(void **state)
     end(&service);
 }
 
+/* Until the executor that serves has been started again so often, and not once more. One that is
+ * killed for its plugin may have said before that it is ready. */
+static void kill_until_restarts(struct service *service, uint64_t restarts)
+{
+    pid_t executor = service_executor(service);
+
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    assert_true(wait_until(service_state(service).executor_restarts >= restarts));
+    service_wait_executor(service, executor);
+    assert_int_equal(service_state(service).executor_restarts, restarts);
+}
+
+static bool plugin_is_listed(struct odeon_client *client, const char *name)
+{
+    struct odeon_list *list = NULL;
+    bool listed = false;
+
+    assert_int_equal(odeon_plugin_list(client, 0, 0, &list), 0);
+    for (size_t i = 0; i < list->n; i++)
+        listed |= strcmp(((const struct odeon_plugin_info *)list->rows)[i].name, name) == 0;
+    odeon_list_free(list);
+    return listed;
+}
+
+/* A plugin that restarts have refused is replaced by the one that is loaded by hand, in what later
+ * restarts load, too. */
+static void test_a_refused_plugin_is_replaced(void **state)
+{
+    struct odeon_client *client;
+    struct service service;
+    char path[128];
+    FILE *file;
+
+    (void)state;
+    service_make_dir(&service);
+    snprintf(path, sizeof(path), "%s/refuses", service.dir);
+    assert_int_equal(setenv("PICKY_FILE", path, 1), 0);
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", NULL });
+    service_wait_ready(&service);
+    client = service_connect(&service, "restart");
+    load_plugin(client, TEST_PICKY);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    fclose(file);
+    /* twice it may lack memory alone; then the service goes on without it */
+    kill_until_restarts(&service, 3);
+    assert_false(plugin_is_listed(client, "picky"));
+    assert_int_equal(unlink(path), 0);
+    load_plugin(client, TEST_PICKY);
+    kill_until_restarts(&service, 4);
+    assert_true(plugin_is_listed(client, "picky"));
+    assert_false(service_log_has(&service, "a plugin named picky is loaded already"));
+    assert_int_equal(odeon_plugin_unload(client, "picky"), 0);
+    kill_until_restarts(&service, 5);
+    assert_false(plugin_is_listed(client, "picky"));
+    assert_int_equal(unsetenv("PICKY_FILE"), 0);
+    odeon_client_disconnect(client);
+    end(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_hang_in_load_ends_the_executor),
         cmocka_unit_test(test_slow_start_is_no_hang),
         cmocka_unit_test(test_slow_ones_have_their_turns),
+        cmocka_unit_test(test_a_refused_plugin_is_replaced),
     };
 
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);

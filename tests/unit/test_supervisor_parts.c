@@ -148,16 +148,19 @@ static void test_plugin_store(void **state)
     assert_null(plugin_store_find(store, "late"));
     assert_int_equal(plugin_store_set_name(plugin, "late"), 0);
     assert_ptr_equal(plugin_store_find(store, "late"), plugin);
-    /* the place of what is left out is its name's; the path's where it never had one */
-    assert_null(plugin_store_find_left_out(store, "late", "/p"));
+    /* the place of what is not loaded is its name's; the path's where it never had one */
+    plugin->loaded = true;
+    assert_null(plugin_store_find_unloaded(store, "late", "/p"));
+    plugin->loaded = false;
+    assert_ptr_equal(plugin_store_find_unloaded(store, "late", "/q"), plugin);
     plugin->left_out = true;
     assert_null(plugin_store_find(store, "late"));
-    assert_null(plugin_store_find_left_out(store, "other", "/p"));
-    assert_ptr_equal(plugin_store_find_left_out(store, "late", "/q"), plugin);
+    assert_null(plugin_store_find_unloaded(store, "other", "/p"));
+    assert_ptr_equal(plugin_store_find_unloaded(store, "late", "/q"), plugin);
     free(plugin->name);
     plugin->name = NULL;
-    assert_null(plugin_store_find_left_out(store, "late", "/q"));
-    assert_ptr_equal(plugin_store_find_left_out(store, "late", "/p"), plugin);
+    assert_null(plugin_store_find_unloaded(store, "late", "/q"));
+    assert_ptr_equal(plugin_store_find_unloaded(store, "late", "/p"), plugin);
     plugin_store_fini(store);
     free(store);
 }
