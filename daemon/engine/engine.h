@@ -235,6 +235,11 @@ void engine_hide_from_children(struct engine *engine);
 /* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing
  * it. */
 uint64_t engine_segment_size(const struct engine_config *config);
+/* `wanted` with the sizes that the segment was laid out for, a size as it is wanted where that lays
+ * out the same. False: nobody has used it, or it is of another layout, or damaged, which
+ * engine_open() says. */
+bool engine_segment_config(int segment_fd, const struct engine_config *wanted,
+                           struct engine_config *ret_config);
 /* Bytes of addresses that each of a queue's two buffers has in it. */
 uint64_t engine_window_size(const struct engine_config *config);
 

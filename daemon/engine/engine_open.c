@@ -40,6 +40,12 @@ uint64_t engine_segment_size(const struct engine_config *config)
     return segment_size(config);
 }
 
+bool engine_segment_config(int segment_fd, const struct engine_config *wanted,
+                           struct engine_config *ret_config)
+{
+    return segment_config(segment_fd, wanted, ret_config);
+}
+
 uint64_t engine_window_size(const struct engine_config *config)
 {
     return segment_message_window_bytes(config);

@@ -8,6 +8,7 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/reconfigure.h"
+#include "daemon/executor/settings_sizes.h"
 
 static Odeon__Setting *command_executor_setting_row(const struct executor *executor,
                                                     struct reply *reply, unsigned index,
@@ -96,16 +97,21 @@ static int command_executor_set_answer(struct reply *reply, const struct setting
 {
     Odeon__Reconfigured *body = reply_alloc(reply, sizeof(*body));
     char **later = reply_alloc(reply, (change->n_later + 1) * sizeof(*later));
+    char **sizes = reply_alloc(reply, (change->n_later + 1) * sizeof(*sizes));
 
-    if (!body || !later)
+    if (!body || !later || !sizes)
         return -ENOMEM;
     odeon__reconfigured__init(body);
     body->pause_ns = done->pause_ns;
     body->moved = done->moved;
-    for (size_t i = 0; i < change->n_later; i++)
+    for (size_t i = 0; i < change->n_later; i++) {
         later[i] = reply_string(change->later[i]);
+        if (settings_sizes_has(change->later[i]))
+            sizes[body->n_sizes++] = later[i];
+    }
     body->later = later;
     body->n_later = change->n_later;
+    body->sizes = sizes;
     reply->message.reconfigured = body;
     return reply_ok(reply);
 }

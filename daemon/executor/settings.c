@@ -432,6 +432,36 @@ static uint64_t settings_waiting_usual(uint64_t memory_bytes)
     return bytes < MIB(4) ? MIB(4) : bytes;
 }
 
+/* Those that settings_sizes.h lists; and no more workers than they have room for. */
+static void settings_take_sizes(struct settings *settings, const struct engine_config *segment)
+{
+    settings->workers_max = segment->workers_max;
+    settings->queues_per_worker = segment->queues_per_worker;
+    settings->detached = segment->detached_max;
+    settings->actors = segment->actors_max;
+    settings->limit_bytes = segment->limit_bytes;
+    settings->outbox_bytes = segment->outbox_bytes;
+    settings->backlog_bytes = segment->backlog_bytes;
+    settings->dead_letter_bytes = segment->dlq_bytes;
+    settings->durable_bytes = segment->durable_bytes;
+    settings->timers = segment->timers_max;
+    settings->timer_bytes = segment->timer_bytes;
+    if (settings->workers > settings->workers_max)
+        settings->workers = settings->workers_max;
+}
+
+/* False: there is no segment that anybody has used. */
+static bool settings_keep_sizes(struct settings *settings, const struct settings_machine *machine)
+{
+    struct engine_config config;
+
+    settings_get_config(settings, &config);
+    if (!machine->segment_fd || !engine_segment_config(*machine->segment_fd, &config, &config))
+        return false;
+    settings_take_sizes(settings, &config);
+    return true;
+}
+
 int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
                         const struct settings_machine *machine, struct explain *explain)
 {
@@ -458,7 +488,8 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
     settings->address_bytes = machine->address_bytes;
     if (!setting_given(pairs, n_pairs, "waiting-bytes") && machine->memory_bytes)
         settings->waiting_bytes = settings_waiting_usual(machine->memory_bytes);
-    settings_shrink(settings, pairs, n_pairs);
+    if (!settings_keep_sizes(settings, machine))
+        settings_shrink(settings, pairs, n_pairs);
     return settings_check(settings, explain);
 }
 

@@ -53,6 +53,7 @@ struct settings_machine {
     unsigned cores, threads; /* that may be used */
     uint64_t address_bytes;  /* address_space_for_segment() */
     uint64_t memory_bytes;   /* memory_limit_for_service() */
+    const int *segment_fd;   /* whose sizes stay if it has been used; NULL: there is none */
 };
 
 struct setting_pair {
@@ -65,8 +66,9 @@ void settings_init(struct settings *settings, unsigned default_workers);
 /* Sets one key.  -EINVAL: unknown key, or a value that cannot be read; -ERANGE: out of range. */
 int settings_parse(struct settings *settings, const char *key, const char *value,
                    struct explain *explain);
-/* All that a start was given, over the defaults of a machine; sizes that nobody has given shrink
- * until the segment fits it. Then settings_check(); errors as there and settings_parse(). */
+/* All that a start was given, over the defaults of a machine. A segment that has been used keeps
+ * its sizes (settings_sizes.h); else those that nobody has given shrink until it fits the machine.
+ * Then settings_check(); errors as there and settings_parse(). */
 int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
                         const struct settings_machine *machine, struct explain *explain);
 /* What no single key can tell: -ERANGE. */

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/executor/settings_sizes.h"
+
 /* A key that waits for the next start, or is refused because of that. */
 static int change_later(struct settings_change *change, const struct setting_pair *pair, bool later,
                         struct explain *explain)
@@ -12,9 +14,12 @@ static int change_later(struct settings_change *change, const struct setting_pai
     if (!later)
         return explain_set(explain, -EBUSY,
                            "setting %s cannot be changed while the service runs: put %s = %.64s "
-                           "into the configuration "
-                           "and restart it",
-                           pair->key, pair->key, pair->value);
+                           "into the configuration and %s",
+                           pair->key, pair->key, pair->value,
+                           settings_sizes_has(pair->key)
+                               ? "stop and start it, which gives up what waits in its memory; a "
+                                 "restart keeps that, and its size"
+                               : "restart it");
     if (change->n_later == SETTINGS_LATER_MAX)
         return explain_set(explain, -E2BIG, "more than %d settings that wait for the next start",
                            SETTINGS_LATER_MAX);

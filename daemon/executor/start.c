@@ -28,6 +28,7 @@
 #include "daemon/executor/fault_log.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/post_rate.h"
+#include "daemon/executor/settings_sizes.h"
 #include "daemon/executor/stalls.h"
 #include "daemon/executor/timers.h"
 #include "daemon/executor/turns.h"
@@ -40,6 +41,7 @@
 /* Large pages come when the first messages have gone through. */
 #define HALT_NS UINT64_C(1000000000) /* for handlers, until they are in the books as running */
 enum { STOP_SECONDS = 1, WIDEN_MS = 100, DRAIN_LOOK_MS = 1 };
+enum { KEPT_MAX = SETTINGS_SIZES + 1, KEPT_TEXT_MAX = 24 }; /* workers go first */
 
 static void start_plugins(struct executor *executor);
 
@@ -53,19 +55,31 @@ void start_fail(struct executor *executor, int error, const char *text)
 
 /* ---- open */
 
-static struct settings_machine start_look_at_machine(const struct topology *topology)
+/* `segment_fd`: NULL: there is none that a start could go on with. */
+static struct settings_machine start_look_at_machine(const struct topology *topology,
+                                                     const int *segment_fd)
 {
     return (struct settings_machine){ .cores = topology_get_cores(topology),
                                       .threads = topology_get_threads(topology),
                                       .address_bytes = address_space_for_segment(),
-                                      .memory_bytes = memory_limit_for_service() };
+                                      .memory_bytes = memory_limit_for_service(),
+                                      .segment_fd = segment_fd };
+}
+
+/* Somebody has run on it: what has become of the machine since then must not keep the service from
+ * going on. */
+static bool start_segment_is_used(int fd)
+{
+    uint64_t magic = 0;
+
+    return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
 }
 
 /* What a start does with settings before it looks at anything else; also for somebody who only
  * asks. */
-static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, bool restart,
-                               struct settings *settings, struct topology **ret_topology,
-                               struct explain *explain)
+static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs,
+                               const int *segment_fd, struct settings *settings,
+                               struct topology **ret_topology, struct explain *explain)
 {
     struct topology_request request;
     struct settings_machine machine;
@@ -74,7 +88,7 @@ static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs,
     if (r < 0)
         return explain_set(explain, r, "hwloc cannot tell which processors there are: %s",
                            strerror(-r));
-    machine = start_look_at_machine(*ret_topology);
+    machine = start_look_at_machine(*ret_topology, segment_fd);
     r = settings_read_start(settings, pairs, n_pairs, &machine, explain);
     if (r < 0)
         return r;
@@ -82,7 +96,7 @@ static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs,
         .affinity = settings->affinity,
         .smt = settings->smt,
         .n_workers = (unsigned)settings->workers_max,
-        .restart = restart,
+        .restart = segment_fd && start_segment_is_used(*segment_fd),
     };
     topology_set_memory(*ret_topology, settings->memory);
     return topology_plan_workers(*ret_topology, &request, explain);
@@ -94,7 +108,7 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     struct topology *topology = NULL;
     struct engine_config config;
     struct settings settings;
-    int r = start_read_settings(pairs, n_pairs, false, &settings, &topology, explain);
+    int r = start_read_settings(pairs, n_pairs, NULL, &settings, &topology, explain);
 
     if (r == 0) {
         settings_get_config(&settings, &config);
@@ -121,7 +135,30 @@ static void start_log_sizes(const struct settings *settings)
              settings->limit_bytes, settings->backlog_bytes);
 }
 
-static int start_settings(struct executor *executor, const Odeon__Start *start, bool restart,
+/* What somebody has configured, and this start does not do: whoever has edited that line, and
+ * wonders, finds here why, and when it comes. */
+static void start_log_sizes_kept(const struct settings *settings, const struct setting_pair *pairs,
+                                 size_t n_pairs)
+{
+    struct settings asked = *settings;
+    struct explain nobody_reads_it; /* they have been read before: none is refused */
+    uint64_t value, wanted;
+    const char *key;
+
+    for (size_t i = 0; i < n_pairs; i++)
+        (void)settings_parse(&asked, pairs[i].key, pairs[i].value, &nobody_reads_it);
+    for (unsigned i = 0; settings_sizes_get(settings, i, &key, &value); i++)
+        if (settings_sizes_get(&asked, i, &key, &wanted) && wanted != value)
+            log_warning("%s = %" PRIu64 " waits until the service is stopped and started: its "
+                        "memory is laid out for %" PRIu64 ", which a restart goes on with",
+                        key, wanted, value);
+    if (asked.workers > settings->workers)
+        log_warning("workers = %" PRIu64 ": %" PRIu64 " are started, the memory that this start "
+                    "goes on with has room for no more",
+                    asked.workers, settings->workers);
+}
+
+static int start_settings(struct executor *executor, const Odeon__Start *start, int segment_fd,
                           struct explain *explain)
 {
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
@@ -133,11 +170,12 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
                            start->n_settings, ODEON_PAGE_ROWS_MAX);
     for (size_t i = 0; i < start->n_settings; i++)
         pairs[i] = (struct setting_pair){ start->settings[i]->key, start->settings[i]->value };
-    r = start_read_settings(pairs, start->n_settings, restart, &executor->settings,
+    r = start_read_settings(pairs, start->n_settings, &segment_fd, &executor->settings,
                             &executor->topology, explain);
     if (r < 0)
         return r;
-    machine = start_look_at_machine(executor->topology);
+    start_log_sizes_kept(&executor->settings, pairs, start->n_settings);
+    machine = start_look_at_machine(executor->topology, NULL);
     (void)settings_read_start(&executor->defaults, NULL, 0, &machine, explain);
     start_log_sizes(&executor->settings);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
@@ -180,15 +218,6 @@ static void start_stats(struct executor *executor, int stats_fd)
     map = mmap(NULL, sizeof(struct stats_header), PROT_READ | PROT_WRITE, MAP_SHARED, stats_fd, 0);
     if (map != MAP_FAILED)
         executor->stats = map;
-}
-
-/* Somebody has run on it: what has become of the machine since then must not keep the service from
- * going on. */
-static bool start_segment_is_used(int fd)
-{
-    uint64_t magic = 0;
-
-    return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
 }
 
 /* executor.X2.  Also where the former executor is dying of its odeond's death: a core dump takes
@@ -295,7 +324,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start,
                            start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
     r = start_lock(segment_fd, explain);
     if (r == 0)
-        r = start_settings(executor, start, start_segment_is_used(segment_fd), explain);
+        r = start_settings(executor, start, segment_fd, explain);
     if (r < 0)
         return r;
     placed_ns = uv_hrtime();
@@ -437,31 +466,40 @@ static void start_log_types_anew(const struct executor *executor)
                        view.live, view.name);
 }
 
-/* What follows from the machine when nobody says it must be the same for the segment's later
- * executors, whatever becomes of the machine and of the other settings. */
+/* What follows from the machine, or from the build, when nobody says it must be the same for the
+ * segment's later executors, whatever becomes of the machine and of the other settings. */
+static size_t start_list_kept(const struct executor *executor, Odeon__Setting *rows,
+                              char (*texts)[KEPT_TEXT_MAX])
+{
+    uint64_t value = executor->settings.workers;
+    const char *key = "workers";
+    size_t n = 0;
+
+    do {
+        snprintf(texts[n], KEPT_TEXT_MAX, "%" PRIu64, value);
+        odeon__setting__init(&rows[n]);
+        rows[n].key = (char *)(uintptr_t)key;
+        rows[n].value = texts[n];
+        n++;
+    } while (n < KEPT_MAX &&
+             settings_sizes_get(&executor->settings, (unsigned)n - 1, &key, &value));
+    return n;
+}
+
 static void start_report_ready(struct executor *executor)
 {
-    enum { KEPT = 3 };
-    static const char *const keys[KEPT] = { "workers", "workers-max", "detached" };
-    const uint64_t values[KEPT] = { executor->settings.workers, executor->settings.workers_max,
-                                    executor->settings.detached };
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
-    Odeon__Setting rows[KEPT], *list[KEPT];
-    char texts[KEPT][24];
+    Odeon__Setting rows[KEPT_MAX], *list[KEPT_MAX];
+    char texts[KEPT_MAX][KEPT_TEXT_MAX];
 
-    for (unsigned i = 0; i < KEPT; i++) {
-        snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, values[i]);
-        odeon__setting__init(&rows[i]);
-        rows[i].key = (char *)(uintptr_t)keys[i];
-        rows[i].value = texts[i];
+    report.n_kept = start_list_kept(executor, rows, texts);
+    for (size_t i = 0; i < report.n_kept; i++)
         list[i] = &rows[i];
-    }
     report.id = executor->start_command;
     report.protocol = ODEON_EXECUTOR_PROTOCOL;
     report.ready = &ok;
     report.body_case = ODEON__REPORT__BODY_READY;
-    report.n_kept = KEPT;
     report.kept = list;
     control_send(executor->control, &report);
 }

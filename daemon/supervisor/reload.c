@@ -51,9 +51,10 @@ static void reload_warn_about_the_rest(const struct config *old, const struct co
                     "service only");
     for (size_t i = 0; i < old->executor.n; i++)
         if (!setting_list_get(&new->executor, old->executor.list[i].key))
-            log_warning("reload: %s is no longer configured; its value stays until the service is "
-                        "restarted",
-                        old->executor.list[i].key);
+            log_warning(
+                "reload: %s is no longer configured; its value stays until it is set, or the "
+                "service is stopped",
+                old->executor.list[i].key);
 }
 
 static void reload_on_actors_made(void *userdata)
@@ -78,14 +79,27 @@ static void reload_apply(struct reload *reload, struct seat *seat)
     start_actors_reload(seat, &new->actors, reload_on_actors_made, reload);
 }
 
+/* Memory is laid out by it. */
+static bool reload_is_size(const Odeon__Reconfigured *outcome, const char *key)
+{
+    for (size_t i = 0; i < outcome->n_sizes; i++)
+        if (strcmp(outcome->sizes[i], key) == 0)
+            return true;
+    return false;
+}
+
 static void reload_tell_outcome(const struct reload *reload, const Odeon__Reconfigured *outcome)
 {
     for (size_t i = 0; outcome && i < outcome->n_later; i++) {
         const char *value = setting_list_get(&reload->wanted->executor, outcome->later[i]);
 
         if (value)
-            log_warning("reload: %s = %s takes effect when the service is started again",
-                        outcome->later[i], value);
+            log_warning("reload: %s = %s takes effect when the service is %s", outcome->later[i],
+                        value,
+                        reload_is_size(outcome, outcome->later[i])
+                            ? "stopped and started, which gives up what waits in its memory; a "
+                              "restart goes on with that as it is"
+                            : "started again");
     }
     if (outcome && outcome->pause_ns > 0)
         log_notice("reload: workers stood still for %llu us, %llu queues moved",

@@ -85,9 +85,13 @@ check "systemctl daemon-reexec" systemctl daemon-reexec
 check "... numbers go on" numbers_flow
 after "systemctl restart" systemctl restart odeond
 
+check "the configuration wants other sizes" configure 'queues-per-worker = 3'
+after "systemctl restart" systemctl restart odeond
+check "... the sizes are those of before" setting_is queues-per-worker 4
+
 # What lies in the store does not fit a start: it is kept, whatever that start does, until one comes
 # that it fits.
-check "the configuration wants other sizes" configure 'queues-per-worker = 3'
+check "the configuration is wrong" configure 'queues-per-worker = 0'
 check "systemctl restart" systemctl restart --no-block odeond
 check "... the state is refused" journal_event "$(event STATE_REFUSED)"
 check "... and kept" is_above NFileDescriptorStore 7

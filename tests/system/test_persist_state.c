@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the next odeond goes on with, and what it refuses to go on with: settings, plugins, figures;
- * another layout, other sizes, a segment that somebody else has, descriptors that are nobody's.
+ * another layout, a wrong setting, a segment that somebody else has, descriptors that are nobody's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -494,11 +494,12 @@ static void test_segment_without_timers_is_kept(void **state)
                         "the segment is of an earlier build of layout 2, which knew less");
 }
 
-/* Sizes that were changed for a restart do not fit what is kept; changed back, it goes on. */
-static void test_other_sizes_are_refused(void **state)
+/* A setting that no executor takes, in force from the next start on: what is kept waits for a start
+ * that it fits. */
+static void test_wrong_settings_are_refused(void **state)
 {
-    static const char *const larger[] = { COMMON,  "--plugin",    TEST_PROBE,
-                                          "--set", "actors=4096", NULL };
+    static const char *const wrong[] = { COMMON,  "--plugin",      TEST_PROBE,
+                                         "--set", "spin-us=never", NULL };
     struct manager *manager = start(with_probe);
     struct numbers numbers;
     char *store;
@@ -507,11 +508,9 @@ static void test_other_sizes_are_refused(void **state)
     numbers_start(&numbers, manager_service(manager), 64);
     numbers_wait(&numbers, 100);
     store = manager_store_list(manager);
-    manager_set_program(manager, NULL, larger);
+    manager_set_program(manager, NULL, wrong);
     assert_int_equal(manager_restart(manager), 0);
-    /* the kept segment cannot grow, and its sizes are others */
-    expect_refused(manager, "the executor refuses to start: the engine's segment cannot be opened",
-                   store);
+    expect_refused(manager, "the executor refuses to start: setting spin-us: 'never'", store);
     free(store);
     manager_set_program(manager, NULL, with_probe);
     assert_int_not_equal(manager_restart(manager), 0); /* it had failed, and says so */
@@ -685,7 +684,7 @@ int main(void)
         cmocka_unit_test(test_segment_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_layout_1_is_kept),
         cmocka_unit_test(test_segment_without_timers_is_kept),
-        cmocka_unit_test(test_other_sizes_are_refused),
+        cmocka_unit_test(test_wrong_settings_are_refused),
         cmocka_unit_test(test_failed_first_starts_leave_nothing),
         cmocka_unit_test(test_state_is_discarded_when_asked),
         cmocka_unit_test(test_descriptors_that_are_nobodys_are_dropped),

@@ -7,10 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "daemon/common/memfd.h"
 #include "daemon/executor/settings_change.h"
+#include "daemon/executor/settings_sizes.h"
+#include "proto/stats_layout.h"
 
 static void assert_text_has(const struct explain *explain, const char *part)
 {
@@ -494,6 +499,58 @@ static void test_explain(void **state)
     assert_string_equal(explain.text + EXPLAIN_MAX - 4, "...");
 }
 
+/* A segment that has been used keeps its sizes, whatever a build, a machine or a person wants by
+ * then; a size that comes to the same pages is as it was asked for. */
+static void test_sizes_of_a_segment_stay(void **state)
+{
+    const struct setting_pair first[] = { { "workers", "3" },
+                                          { "actors", "1024" },
+                                          { "outbox-bytes", "200001" },
+                                          { "timers", "100" } },
+                              then[] = { { "workers", "9" },
+                                         { "workers-max", "9" },
+                                         { "actors", "2048" },
+                                         { "outbox-bytes", "200002" },
+                                         { "backlog-bytes", "1M" } };
+    int fd = memfd_create("segment", MFD_CLOEXEC),
+        stats = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
+    struct settings_machine machine = small;
+    struct settings made, next;
+    struct engine_config config;
+    struct engine *engine = NULL;
+    struct explain explain;
+    const char *text = NULL, *key;
+    uint64_t is, was;
+    unsigned n = 0;
+
+    (void)state;
+    explain_init(&explain);
+    machine.segment_fd = &fd; /* which is empty */
+    assert_int_equal(settings_read_start(&made, first, 4, &machine, &explain), 0);
+    settings_get_config(&made, &config);
+    config.answer_key[0] = config.answer_key[1] = 1;
+    assert_int_equal(engine_open(&config, fd, stats, &engine, &text), 0);
+    engine_close(engine);
+    assert_int_equal(settings_read_start(&next, then, 5, &machine, &explain), 0);
+    for (; settings_sizes_get(&next, n, &key, &is); n++) {
+        assert_true(settings_sizes_get(&made, n, &key, &was));
+        assert_true(settings_sizes_has(key));
+        assert_false(settings_is_live(key));
+        if (strcmp(key, "outbox-bytes") == 0)
+            assert_int_equal(is, 200002);
+        else if (is != was)
+            fail_msg("%s was %llu, and is %llu", key, (unsigned long long)was,
+                     (unsigned long long)is);
+    }
+    assert_int_equal(n, SETTINGS_SIZES);
+    assert_int_equal(next.workers, 4); /* room for more was not laid out */
+    settings_get_config(&next, &config);
+    assert_int_equal(engine_open(&config, fd, stats, &engine, &text), 0);
+    engine_close(engine);
+    close(fd);
+    close(stats);
+}
+
 /* What is sent while a queue is at its limit still has to fit behind it, and a commit record has to
  * count it. */
 static void test_windows_that_are_too_large(void **state)
@@ -527,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_read_start),
         cmocka_unit_test(test_sizes_fit_the_machine),
         cmocka_unit_test(test_given_sizes_do_not_shrink),
+        cmocka_unit_test(test_sizes_of_a_segment_stay),
         cmocka_unit_test(test_change),
         cmocka_unit_test(test_change_later),
         cmocka_unit_test(test_change_outlives_its_pairs),

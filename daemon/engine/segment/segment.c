@@ -151,6 +151,15 @@ static int segment_refuse_layout(uint64_t theirs, const char **reterr_text)
     return -EPROTO;
 }
 
+/* Sizes, and strides and offsets: all that follows from them. */
+static bool segment_is_laid_out_as(const struct segment_header *theirs,
+                                   const struct segment_header *ours)
+{
+    return memcmp(&theirs->version, &ours->version,
+                  offsetof(struct segment_header, boots) -
+                      offsetof(struct segment_header, version)) == 0;
+}
+
 static int segment_check(const struct segment_header *ours, const struct segment_header *theirs,
                          const char **reterr_text)
 {
@@ -167,13 +176,10 @@ static int segment_check(const struct segment_header *ours, const struct segment
         theirs->durable_bytes != ours->durable_bytes || theirs->timer_bytes != ours->timer_bytes ||
         theirs->coming.timers.count != ours->coming.timers.count || theirs->size != ours->size) {
         *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, "
-                       "detached, actors or a bytes setting)";
+                       "detached, actors, timers or a bytes setting)";
         return -EPROTO;
     }
-    /* Strides, offsets: all that follows from these sizes. */
-    if (memcmp(&theirs->version, &ours->version,
-               offsetof(struct segment_header, boots) - offsetof(struct segment_header, version)) !=
-        0) {
+    if (!segment_is_laid_out_as(theirs, ours)) {
         *reterr_text = "the segment's header is damaged: its tables are not where they must be";
         return -EPROTO;
     }
@@ -247,7 +253,7 @@ static int segment_make_room(int fd, const struct segment_header *computed,
             return segment_refuse_layout(head.layout_hash, reterr_text);
         *reterr_text = head.magic == SEGMENT_MAGIC
                            ? "the segment was made with other sizes (workers-max, "
-                             "queues-per-worker, detached, actors or a bytes setting)"
+                             "queues-per-worker, detached, actors, timers or a bytes setting)"
                            : "not an engine segment";
         return -EPROTO;
     }
@@ -271,6 +277,41 @@ static int segment_begin(struct segment_header *header, const struct segment_hea
                          : "the segment's header is damaged: it has been in use, and its magic "
                            "number is gone";
     return magic == SEGMENT_MAGIC ? segment_check(computed, header, reterr_text) : -EPROTO;
+}
+
+/* The header has bytes rounded up to pages. */
+static uint64_t segment_unround(uint64_t wanted, uint64_t theirs, uint64_t page)
+{
+    return segment_round_up(wanted, page) == theirs ? wanted : theirs;
+}
+
+bool segment_config(int fd, const struct engine_config *wanted, struct engine_config *ret_config)
+{
+    const uint64_t page = segment_page(wanted);
+    struct engine_config config = *wanted;
+    struct segment_header theirs, computed;
+
+    if (pread(fd, &theirs, sizeof(theirs), 0) != (ssize_t)sizeof(theirs) ||
+        load_relaxed(&theirs.magic) != SEGMENT_MAGIC || theirs.version != SEGMENT_VERSION ||
+        theirs.layout_hash != segment_layout_hash(page))
+        return false;
+    config.workers_max = theirs.workers_max;
+    config.queues_per_worker = theirs.queues_per_worker;
+    config.detached_max = theirs.detached_max;
+    config.actors_max = theirs.actors_max;
+    config.limit_bytes = theirs.limit_bytes;
+    config.outbox_bytes = segment_unround(wanted->outbox_bytes, theirs.outbox_bytes, page);
+    config.backlog_bytes = segment_unround(wanted->backlog_bytes, theirs.backlog_bytes, page);
+    config.dlq_bytes = segment_unround(wanted->dlq_bytes, theirs.dlq_bytes, page);
+    config.durable_bytes = theirs.durable_bytes;
+    config.timers_max = (uint32_t)theirs.coming.timers.count;
+    if (config.timers_max > 0)
+        config.timer_bytes = segment_unround(wanted->timer_bytes, theirs.timer_bytes, page);
+    segment_layout(&config, &computed);
+    if (!segment_is_laid_out_as(&theirs, &computed))
+        return false;
+    *ret_config = config;
+    return true;
 }
 
 static struct segment segment_at(uint8_t *base, const struct segment_header *computed)

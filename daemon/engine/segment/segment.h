@@ -43,6 +43,8 @@ enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_ASIDE, QUEU
 void segment_layout(const struct engine_config *config, struct segment_header *ret_header);
 bool segment_page_is_good(const struct engine_config *config);
 uint64_t segment_size(const struct engine_config *config);
+/* See engine_segment_config(). */
+bool segment_config(int fd, const struct engine_config *wanted, struct engine_config *ret_config);
 int segment_open(struct segment *segment, const struct engine_config *config, int fd,
                  const char **reterr_text);
 void segment_close(struct segment *segment);
