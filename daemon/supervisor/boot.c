@@ -24,6 +24,17 @@
 
 enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
 
+/* Only further than any start before: one that dies over and over does not get on. */
+static void boot_note_plugin(struct seat *seat)
+{
+    struct seat_boot *boot = &seat->boot;
+
+    if (boot->boots > 0 || ++boot->plugins <= boot->plugins_most)
+        return;
+    boot->plugins_most = boot->plugins;
+    seat->ops->further(seat);
+}
+
 static void boot_on_plugin_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
     struct seat *seat = userdata;
@@ -33,6 +44,7 @@ static void boot_on_plugin_answer(void *userdata, struct link_request *request, 
     if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
         plugin->loaded = true;
         plugin->refusals = 0;
+        boot_note_plugin(seat);
         if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
             log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
         registry_set_plugin_name(&seat->service->persist->registry, plugin->serial,
@@ -366,6 +378,7 @@ void boot_on_exited(struct seat *seat, int wait_status)
 
     line_take_back(&boot->settling); /* of an executor that has gone */
     boot->start_id = boot->ready_ns = 0;
+    boot->plugins = 0;
     boot->start_refused = boot->start_sent = false;
     for (unsigned step = 0; step < START_STEPS; step++)
         boot_note_step(seat, step, step == START_NOTICED ? uv_hrtime() : 0);

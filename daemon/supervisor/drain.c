@@ -61,6 +61,11 @@ void drain_cut_short(struct seat *seat)
         seat->ops->ended(seat);
 }
 
+uint64_t drain_most_ns(const struct seat *seat)
+{
+    return seat->service->config->drain_timeout_ns + GRACE_NS;
+}
+
 void drain_begin(struct seat *seat)
 {
     uint64_t time_ns = seat->service->config->drain_timeout_ns;
@@ -75,7 +80,7 @@ void drain_begin(struct seat *seat)
         seat->ops->ended(seat);
         return;
     }
-    uv_timer_start(&seat->drain.timer, drain_on_timeout, (time_ns + GRACE_NS) / 1000000, 0);
+    uv_timer_start(&seat->drain.timer, drain_on_timeout, drain_most_ns(seat) / 1000000, 0);
     if (seat->executor.state == LINK_READY)
         drain_send(seat);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "proto/control.pb-c.h"
 
@@ -13,6 +14,8 @@ void drain_init(struct seat *seat);
 void drain_fini(struct seat *seat);
 /* Nothing new is taken. The seat's `ended` follows, at once where no executor runs. */
 void drain_begin(struct seat *seat);
+/* From its begin to the executor's end, at most. */
+uint64_t drain_most_ns(const struct seat *seat);
 /* No time is left: the executor is killed. */
 void drain_cut_short(struct seat *seat);
 /* An executor has become ready, perhaps in the middle of a drain. */

@@ -9,6 +9,8 @@
 #include "daemon/supervisor/notify.h"
 
 enum { STATUS_DELAY_MS = 100 };
+#define STARTING_US UINT64_C(60000000) /* for the next plugin; as long as TimeoutStartSec= */
+#define OWN_END_US  UINT64_C(5000000)  /* odeond's, when the executor has ended */
 
 static void notify_counted(char *text, size_t size, uint32_t n, const char *what)
 {
@@ -81,10 +83,21 @@ void notify_reloading(const struct notify *notify)
     (void)line_send(text, -1);
 }
 
-void notify_stopping(const struct notify *notify)
+void notify_starting(const struct notify *notify)
 {
-    if (notify->enabled)
-        (void)line_send("STOPPING=1\nSTATUS=draining", -1);
+    if (notify->enabled && !notify->is_ready)
+        (void)line_say("EXTEND_TIMEOUT_USEC=%" PRIu64, STARTING_US);
+}
+
+void notify_stopping(const struct notify *notify, uint64_t most_ns)
+{
+    char text[96];
+
+    if (!notify->enabled)
+        return;
+    snprintf(text, sizeof(text), "STOPPING=1\nSTATUS=draining\nEXTEND_TIMEOUT_USEC=%" PRIu64,
+             most_ns / 1000 + OWN_END_US);
+    (void)line_send(text, -1);
 }
 
 void notify_alive(void)

@@ -29,7 +29,11 @@ void notify_init(struct notify *notify, uv_loop_t *loop, bool enabled,
 void notify_fini(struct notify *notify);
 void notify_ready(struct notify *notify);
 void notify_reloading(const struct notify *notify);
-void notify_stopping(const struct notify *notify);
+/* The start goes on: one more plugin is loaded. The next one has as much time as the manager would
+ * give all of them. */
+void notify_starting(const struct notify *notify);
+/* `most_ns`: what the drain may take; the manager's own limit holds where it is above that. */
+void notify_stopping(const struct notify *notify, uint64_t most_ns);
 /* Feeds its watchdog; to one that watches nobody it means nothing. */
 void notify_alive(void);
 /* The service cannot go on with what it has been left; it waits, not ready. */

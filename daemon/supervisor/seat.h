@@ -35,6 +35,7 @@ struct seat;
 
 struct seat_ops {
     void (*changed)(struct seat *seat);               /* what the status line shows */
+    void (*further)(struct seat *seat);               /* its first start is, by one more plugin */
     void (*ready)(struct seat *seat);                 /* an executor has become ready */
     void (*ended)(struct seat *seat);                 /* drained or given up: the process is gone */
     void (*alive)(struct seat *seat);                 /* it gets on, or is about to (watchdog.h) */
@@ -55,6 +56,8 @@ struct seat_boot {
      * end, before anybody hears of that. */
     int watch_fd;
     uint64_t restarts;
+    /* plugins that this executor has loaded, and that any has before the first was ready */
+    uint32_t plugins, plugins_most;
     enum log_level told_level;   /* that the executor that runs logs down to */
     uint32_t boots;              /* of executors that became ready */
     struct line_waiter settling; /* the first one is, when what it was given is in the store */

@@ -63,6 +63,15 @@ static void supervisor_finish(struct supervisor *supervisor)
     uv_stop(&supervisor->loop);
 }
 
+static uint64_t supervisor_drain_most_ns(struct supervisor *supervisor)
+{
+    uint64_t most = 0;
+
+    for
+        each_seat(seat, supervisor) if (drain_most_ns(seat) > most) most = drain_most_ns(seat);
+    return most;
+}
+
 static void supervisor_stop(struct supervisor *supervisor, const char *why)
 {
     uint64_t now = uv_hrtime();
@@ -77,7 +86,7 @@ static void supervisor_stop(struct supervisor *supervisor, const char *why)
     }
     log_notice("%s: the service drains and stops", why);
     supervisor->stopping_ns = now;
-    notify_stopping(&supervisor->notify);
+    notify_stopping(&supervisor->notify, supervisor_drain_most_ns(supervisor));
     supervisor_stop_listening(supervisor);
     for
         each_seat(seat, supervisor)
@@ -94,6 +103,13 @@ static void supervisor_on_seat_changed(struct seat *seat)
     struct supervisor *supervisor = seat->userdata;
 
     notify_update(&supervisor->notify);
+}
+
+static void supervisor_on_seat_further(struct seat *seat)
+{
+    struct supervisor *supervisor = seat->userdata;
+
+    notify_starting(&supervisor->notify);
 }
 
 static void supervisor_on_seat_ready(struct seat *seat)
@@ -186,6 +202,7 @@ static void supervisor_on_seat_refused(struct seat *refused, const char *why)
 
 static const struct seat_ops supervisor_seat_ops = {
     .changed = supervisor_on_seat_changed,
+    .further = supervisor_on_seat_further,
     .ready = supervisor_on_seat_ready,
     .ended = supervisor_on_seat_ended,
     .alive = supervisor_on_seat_alive,

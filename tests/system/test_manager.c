@@ -68,11 +68,40 @@ static void test_activated_socket_outlives_the_service(void **state)
     manager_end(manager);
 }
 
+/* A drain that is configured longer than the unit's TimeoutStopSec= is not cut off by it, and
+ * plugins that are loaded one after the other have more time than one. */
+static void test_more_time_is_asked_for(void **state)
+{
+    static const char *const plugins[] = { SMALL_SERVICE,
+                                           "--plugin",
+                                           TEST_PROBE,
+                                           "--plugin",
+                                           TEST_PASSER,
+                                           "--set",
+                                           "drain-timeout-ms=60000",
+                                           NULL };
+    struct manager *manager = manager_start(&(struct manager_options){ .arguments = small });
+
+    (void)state;
+    manager_wait_ready(manager);
+    assert_int_equal(manager_extended_us(manager), 0);
+    assert_int_equal(manager_stop(manager), 0);
+    assert_in_range(manager_extended_us(manager), 15000000, 30000000);
+    manager_set_program(manager, NULL, plugins);
+    manager_start_again(manager);
+    manager_wait_ready(manager);
+    assert_int_equal(manager_extended_us(manager), 60000000);
+    assert_int_equal(manager_stop(manager), 0);
+    assert_in_range(manager_extended_us(manager), 70000000, 80000000);
+    manager_end(manager);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ready_kill_restart_stop),
         cmocka_unit_test(test_activated_socket_outlives_the_service),
+        cmocka_unit_test(test_more_time_is_asked_for),
     };
 
     return cmocka_run_group_tests_name("manager", tests, NULL, NULL);
