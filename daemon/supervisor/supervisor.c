@@ -534,12 +534,22 @@ static void supervisor_close_parts(struct supervisor *supervisor)
         }
 }
 
+/* For whoever waits for the event: what is wrong has had a line of its own. */
+static void supervisor_say_no_start(const struct supervisor *supervisor)
+{
+    if (!supervisor->options.check)
+        log_event(LOG_LEVEL_ERROR, CATALOGUE_SERVICE_FAILED,
+                  "the service does not start: the line before says why");
+}
+
 static void supervisor_run_loop(struct supervisor *supervisor)
 {
-    if (supervisor_open_parts(supervisor) < 0 || supervisor_start_serving(supervisor) < 0)
+    if (supervisor_open_parts(supervisor) < 0 || supervisor_start_serving(supervisor) < 0) {
+        supervisor_say_no_start(supervisor);
         supervisor->exit_status = 1;
-    else
+    } else {
         uv_run(&supervisor->loop, UV_RUN_DEFAULT);
+    }
     persist_end(&supervisor->persist, supervisor->exit_status == 0);
     if (!supervisor->stopping_ns)
         supervisor->stopping_ns = uv_hrtime();
@@ -649,12 +659,14 @@ int supervisor_run(struct options *options)
     supervisor_wire(supervisor);
     supervisor_raise_descriptor_limit();
     if (supervisor_prepare(supervisor) < 0) {
+        supervisor_say_no_start(supervisor);
         if (supervisor->exit_status == 0)
             supervisor->exit_status = 1;
     } else if (supervisor->options.check) {
         log_notice("the configuration is in order");
     } else if (uv_loop_init(&supervisor->loop) < 0) {
         log_error("event loop: no memory or descriptors");
+        supervisor_say_no_start(supervisor);
         supervisor->exit_status = 1;
     } else {
         log_notice("odeond %s on %s", ODEON_VERSION, supervisor->runtime.dir);

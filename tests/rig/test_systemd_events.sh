@@ -55,6 +55,7 @@ check "the catalogue says what to do" explained "$(event RELOAD_REFUSED)" 'odeon
 
 check "it is stopped" systemctl stop odeond.service
 check "a start with that mistake does not succeed" bash -c '! systemctl start odeond.service'
+check "that is an event" journal_event "$(event SERVICE_FAILED)"
 check "it is tried again, and again" eventually 60 is_above NRestarts 3
 check "the mistake is repaired" configure
 check "the service comes up by itself" eventually 60 property ActiveState active

@@ -108,6 +108,7 @@ static void test_settings_behind_a_start_that_fails(void **state)
     assert_int_equal(manager_restart(manager), 0);
     assert_true(wait_until(manager_failures(manager) > 0));
     assert_true(service_log_has(manager_service(manager), "the executor cannot be started"));
+    assert_true(service_log_has(manager_service(manager), "the service does not start"));
     manager_set_program(manager, NULL, configured);
     manager_wait_ready(manager);
     expect_setting(manager, "spin-us", "33");

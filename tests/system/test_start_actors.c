@@ -367,6 +367,7 @@ static void test_lines_that_are_none(void **state)
     static const char *const check[] = { SMALL_SERVICE, "--check", NULL };
     struct service service;
     char text[512];
+    unsigned starts = 0;
 
     (void)state;
     service_make_dir(&service);
@@ -381,6 +382,8 @@ static void test_lines_that_are_none(void **state)
             if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 ||
                 !service_log_has(&service, lines[i].why))
                 fail_msg("'%s': status %d, or not '%s'", lines[i].line, status, lines[i].why);
+            assert_int_equal(service_log_count(&service, "the service does not start"),
+                             starts += full);
         }
     }
     write_conf(&service, "actor = " FIRST "\nactor = " SECOND "\n");
