@@ -41,10 +41,11 @@ static bool config_find_daemon(char path[static PATH_MAX])
     return access(path, X_OK) == 0;
 }
 
-/* Both of its streams go to `out`. 0, or an error number. */
+/* Both of its streams go to `out`. 0, or an error number. `file` NULL: what a start without
+ * --config reads, for which it need not be there. */
 static int config_spawn(const char *program, const char *file, int out, pid_t *ret_pid)
 {
-    const char *const words[] = { program, "--check", "--config", file, NULL };
+    const char *const words[] = { program, "--check", file ? "--config" : NULL, file, NULL };
     posix_spawn_file_actions_t actions;
     int r = posix_spawn_file_actions_init(&actions);
 
@@ -95,7 +96,7 @@ static int config_ask(struct ctl *ctl, const char *file, struct config_answer *a
                         file);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return ctl_fail(ctl, CTL_REFUSED, "cannot check %s: %s", file, strerror(errno));
-    r = config_spawn(program, file, ends[1], &pid);
+    r = config_spawn(program, ctl->n_words ? file : NULL, ends[1], &pid);
     close(ends[1]);
     in = r == 0 ? fdopen(ends[0], "r") : NULL;
     if (in)

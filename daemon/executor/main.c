@@ -10,27 +10,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/common/log.h"
 #include "daemon/executor/executor_run.h"
+#include "daemon/executor/plugin_check.h"
 #include "daemon/executor/start.h"
 
 enum { EXIT_USAGE = 2, CONTROL_FD_DEFAULT = 3 };
 
 static void main_print_usage(FILE *out)
 {
-    fprintf(out,
-            "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
-            "       odeon-executor --print-segment-size [--set KEY=VALUE ...]\n"
-            "\n"
-            "Runs actors for odeond, which starts it: it is of no use by itself.\n"
-            "\n"
-            "  --print-segment-size [--set KEY=VALUE ...]\n"
-            "                   print the bytes of memory that these settings need, and exit\n"
-            "  --control-fd N   descriptor of the connection to odeond (default 3)\n"
-            "  --log-level L    least important lines to log (default info)\n"
-            "  --version        print the version\n"
-            "  --help           print this\n");
+    fprintf(
+        out,
+        "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
+        "       odeon-executor --print-segment-size [--set KEY=VALUE ...]\n"
+        "       odeon-executor --check-plugin NAME <COPY\n"
+        "\n"
+        "Runs actors for odeond, which starts it: it is of no use by itself.\n"
+        "\n"
+        "  --print-segment-size [--set KEY=VALUE ...]\n"
+        "                   print the bytes of memory that these settings need, and exit\n"
+        "  --check-plugin NAME\n"
+        "                   say what is wrong with the sealed copy of a plugin's file, and exit\n"
+        "  --control-fd N   descriptor of the connection to odeond (default 3)\n"
+        "  --log-level L    least important lines to log (default info)\n"
+        "  --version        print the version\n"
+        "  --help           print this\n");
 }
 
 static bool main_parse_fd(const char *text, int *ret_fd)
@@ -81,6 +87,7 @@ struct arguments {
     int control_fd;
     enum log_level level;
     bool print_size;
+    const char *plugin; /* to be checked; NULL: none */
     size_t n_pairs;
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
 };
@@ -105,6 +112,7 @@ static int main_parse_arguments(int argc, char **argv, struct arguments *argumen
         { "control-fd", required_argument, NULL, 'c' },
         { "log-level", required_argument, NULL, 'l' },
         { "print-segment-size", no_argument, NULL, 'p' },
+        { "check-plugin", required_argument, NULL, 'k' },
         { "set", required_argument, NULL, 's' },
         { "version", no_argument, NULL, 'v' },
         { "help", no_argument, NULL, 'h' },
@@ -130,6 +138,10 @@ static int main_parse_arguments(int argc, char **argv, struct arguments *argumen
             break;
         case 'l':
             good = main_parse_level(optarg, &arguments->level);
+            break;
+        case 'k':
+            arguments->plugin = optarg;
+            good = true;
             break;
         case 's':
             good = main_parse_pair(optarg, arguments);
@@ -167,6 +179,17 @@ static int main_print_segment_size(const struct arguments *arguments)
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int main_check_plugin(const char *name)
+{
+    struct explain explain;
+
+    explain_init(&explain);
+    if (plugin_check_file(STDIN_FILENO, &explain) == 0)
+        return EXIT_SUCCESS;
+    log_error("plugin %s: %s", name, explain.text);
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = { .control_fd = CONTROL_FD_DEFAULT, .level = LOG_LEVEL_INFO };
@@ -177,6 +200,8 @@ int main(int argc, char **argv)
     log_open("odeon-executor", arguments.level);
     if (arguments.print_size)
         return main_print_segment_size(&arguments);
+    if (arguments.plugin)
+        return main_check_plugin(arguments.plugin);
     main_ignore_signals();
     return executor_run(arguments.control_fd);
 }

@@ -3,6 +3,7 @@
 #include "daemon/supervisor/seat_make.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/observed_file.h"
 #include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/program_ask.h"
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/segment.h"
@@ -64,8 +66,24 @@ int seat_make_memory(struct seat *seat, bool only_check)
     return r < 0 ? r : seat_make_observed(seat);
 }
 
+/* Whoever only checks has the executor look at the copy, as it will before it maps it. Takes
+ * `fd`. */
+static int seat_make_check(const struct seat *seat, const char *path, int fd)
+{
+    const char *const argv[] = { seat->program, "--check-plugin", path, NULL };
+    char answer[64], what[256], text[PROGRAM_ASK_TEXT_MAX] = "";
+    int r;
+
+    snprintf(what, sizeof(what), "plugin %.200s", path);
+    r = program_ask(argv, fd, what, answer, sizeof(answer), text);
+    if (r < 0)
+        log_error("%s", text);
+    close(fd);
+    return r;
+}
+
 /* After a crash a former service has left all that there are. */
-int seat_make_plugins(struct seat *seat)
+int seat_make_plugins(struct seat *seat, bool only_check)
 {
     const struct config *config = seat->service->config;
     const struct persist *persist = seat->service->persist;
@@ -84,6 +102,13 @@ int seat_make_plugins(struct seat *seat)
         if (fd < 0) {
             log_error("%s", text);
             return fd;
+        }
+        if (only_check) {
+            int r = seat_make_check(seat, config->plugins[i], fd);
+
+            if (r < 0)
+                return r;
+            continue;
         }
         plugin = plugin_store_add(&seat->plugins, NULL, config->plugins[i], fd);
         if (!plugin)

@@ -8,6 +8,6 @@
 struct seat;
 
 /* 0 or negative errno; the log says why. `only_check`: nothing is made, the executor judges the
- * settings. */
+ * settings, and the files of plugins. */
 int seat_make_memory(struct seat *seat, bool only_check);
-int seat_make_plugins(struct seat *seat);
+int seat_make_plugins(struct seat *seat, bool only_check);

@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
+#include "daemon/supervisor/program_ask.h"
 #include "daemon/supervisor/setting_list.h"
 
-enum { SEGMENT_TEXT_MAX = 512 };
+enum { SEGMENT_TEXT_MAX = PROGRAM_ASK_TEXT_MAX };
 
 /* Runs `program --print-segment-size --set KEY=VALUE...`; what it has to say against the settings
  * goes to our stderr. 0, or negative errno with a reason in `text`; -EINVAL: the executor refused

@@ -598,8 +598,8 @@ static int supervisor_prepare(struct supervisor *supervisor)
                 r = seat_make_memory(seat, only_check);
             if (r == 0 && !only_check)
                 r = persist_publish(&supervisor->persist, seat->segment_fd, seat->stats.fd);
-            if (r == 0 && !only_check && !supervisor->persist.refused)
-                r = seat_make_plugins(seat);
+            if (r == 0 && !supervisor->persist.refused)
+                r = seat_make_plugins(seat, only_check);
         }
     return r;
 }

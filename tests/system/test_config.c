@@ -75,6 +75,34 @@ static void test_wrong(void **state)
     expect("\"right\":false");
 }
 
+/* Files of plugins, as far as a start looks before it maps them. */
+static void test_plugins(void **state)
+{
+    char text[256];
+
+    (void)state;
+    snprintf(text, sizeof(text), "[odeond]\nplugin = %s\n", TEST_PROBE);
+    assert_int_equal(check_text(text), DONE);
+    expect("the configuration is in order\n");
+    assert_int_equal(check_text("[odeond]\nplugin = /nowhere/plugin.so\n"), REFUSED);
+    expect("plugin /nowhere/plugin.so does not exist");
+    snprintf(text, sizeof(text), "[odeond]\nplugin = %s\n", file);
+    assert_int_equal(check_text(text), REFUSED);
+    expect("odeond.conf");
+    expect("ELF");
+    assert_null(strstr(output, "in order"));
+}
+
+/* Without a file the usual one is read, where it is; a start needs none. */
+static void test_no_file(void **state)
+{
+    (void)state;
+    if (access("/etc/odeon/odeond.conf", F_OK) == 0)
+        skip();
+    assert_int_equal(ctl(&service, output, sizeof(output), "config check"), DONE);
+    expect("the configuration is in order\n");
+}
+
 static void test_strange(void **state)
 {
     (void)state;
@@ -92,6 +120,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_right, begin, end),
         cmocka_unit_test_setup_teardown(test_wrong, begin, end),
+        cmocka_unit_test_setup_teardown(test_plugins, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_file, begin, end),
         cmocka_unit_test_setup_teardown(test_strange, begin, end),
     };
 
