@@ -35,6 +35,24 @@ static void boot_note_plugin(struct seat *seat)
     seat->ops->further(seat);
 }
 
+/* The configuration names it, and what a former service had goes on without it. */
+static bool boot_plugin_is_new(const struct seat *seat, const struct kept_plugin *plugin)
+{
+    return seat->service->persist->resumed && plugin->serial == 0 && plugin->replaces == 0;
+}
+
+/* A line of the configuration must not keep from the service what it had, least of all one whose
+ * plugin has been loaded by hand from another file. Before what is loaded is recorded. */
+static void boot_drop_new_refused(struct seat *seat)
+{
+    for (size_t i = seat->plugins.n; i-- > 0;) {
+        struct kept_plugin *plugin = &seat->plugins.list[i];
+
+        if (boot_plugin_is_new(seat, plugin) && !plugin->loaded && !plugin->left_out)
+            plugin_store_remove(&seat->plugins, plugin);
+    }
+}
+
 static void boot_on_plugin_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
     struct seat *seat = userdata;
@@ -59,6 +77,10 @@ static void boot_on_plugin_answer(void *userdata, struct link_request *request, 
     if (seat->boot.boots > 0 && ++plugin->refusals < REFUSALS_MAX)
         /* its actors have messages, and the loader took it before: it may lack memory alone */
         executor_link_kill(&seat->executor);
+    else if (seat->boot.boots == 0 && boot_plugin_is_new(seat, plugin))
+        log_warning("the line plugin = %s is left out until the next start: the service goes on "
+                    "with the plugins that it had, those that were loaded by hand among them",
+                    plugin->path);
     else if (seat->boot.boots == 0 && seat->service->persist->resumed)
         seat->ops->refuse(
             seat, "a plugin that the former service had is refused; its actors could not run");
@@ -278,6 +300,7 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
         start_actors_begin(seat, boot_become_ready);
         return;
     }
+    boot_drop_new_refused(seat);
     boot->settling.passed = boot_on_settled;
     r = persist_settle(seat->service->persist, &seat->plugins, &boot->settling);
     if (r < 0)

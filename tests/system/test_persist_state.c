@@ -253,6 +253,45 @@ static void test_plugins_from_one_path(void **state)
     manager_end(manager);
 }
 
+/* A line whose plugin has been unloaded, and loaded by hand from another file: it is refused, since
+ * its name is taken, and what the service had goes on. */
+static void test_a_plugin_by_hand_and_by_a_line(void **state)
+{
+    char line[96], hand[96], text[1024];
+    const char *const configured[] = { COMMON, "--plugin", line, NULL };
+    struct manager *manager = start(plain);
+    struct service *service = manager_service(manager);
+    struct odeon_client *client;
+
+    (void)state;
+    snprintf(line, sizeof(line), "%s/line.so", service->dir);
+    snprintf(hand, sizeof(hand), "%s/hand.so", service->dir);
+    copy_file(TEST_PROBE, line);
+    copy_file(TEST_PROBE, hand);
+    manager_set_program(manager, NULL, configured);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(ctl(service, text, sizeof(text), "plugin unload probe"), 0);
+    client = service_connect(service, "by hand");
+    load_plugin(client, hand);
+    odeon_client_disconnect(client);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(manager_restart(manager), 0);
+        manager_wait_ready(manager);
+        snprintf(text, sizeof(text), "the line plugin = %s is left out", line);
+        assert_int_equal(service_log_count(service, text), i + 1);
+        assert_int_equal(count_plugins(manager), 1);
+        assert_int_equal(manager_store_count(manager, "plugin-"), 1);
+        kill_and_wait(manager);
+        assert_int_equal(count_plugins(manager), 1);
+    }
+    assert_int_equal(ctl(service, text, sizeof(text), "plugin unload probe"), 0);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 1); /* the line's */
+    manager_end(manager);
+}
+
 static const char *const with_crasher[] = { COMMON, "--plugin", TEST_PLUGINS "/crash_when_told.so",
                                             NULL };
 
@@ -676,6 +715,7 @@ int main(void)
         cmocka_unit_test(test_a_reload_while_a_start_is_delayed),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_plugins_from_one_path),
+        cmocka_unit_test(test_a_plugin_by_hand_and_by_a_line),
         cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
         cmocka_unit_test(test_a_repaired_plugin_is_gone_on_with),
         cmocka_unit_test(test_a_repaired_plugin_of_the_configuration),
