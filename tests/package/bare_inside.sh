@@ -16,7 +16,7 @@ WHO=$1 COUNT=$2 BROKEN=0
 TAKEN=0 BEGUN='' ANSWER='' ANSWERED='' # of README: commands, when the first began, its answer
 HOMES=/home # where useradd makes them
 export LC_ALL=C
-STAND_IN='' REFERENCE='' PLACE=/bare/place
+STAND_IN='' REFERENCE='' LOADED='' PLACE=/bare/place
 case $WHO in
 root)
     NAME=root HOUSE=$(getent passwd root | cut -d: -f6)/odeon
@@ -74,6 +74,7 @@ stand_in_start()
 {
     local i
     stand_in_stop
+    LOADED=''
     install -d -o odeon -g odeon /run/odeon
     PATH=/usr/local/bin:/usr/bin setpriv --reuid odeon --regid odeon --init-groups \
         odeond --foreground >/bare/odeond.log 2>&1 </dev/null &
@@ -116,6 +117,12 @@ substitute()
         note "ended after 3 s: $command"
         command="timeout 3 ${command%%#*}" expected=124
         ;;
+    *'plugin load'*counter.so)
+        if [ -n "$LOADED" ]; then
+            note "README has loaded it: refused, as docs/plugins.md says"
+            expected=1
+        fi
+        ;;
     *REFERENCE*)
         note "REFERENCE is what was printed, $REFERENCE"
         command=${command//REFERENCE/$REFERENCE}
@@ -132,6 +139,8 @@ substitute()
         note "nothing starts services here: this one is started by hand"
         stand_in_start
         ;;
+    *'plugin unload counter'*) LOADED='' ;;
+    *'plugin load'*counter.so) LOADED=1 ;;
     *'actor spawn'*) REFERENCE=$(grep -oE '[0-9]+(\.[0-9]+){2}' /bare/log | head -n 1) ;;
     esac
 }
@@ -190,7 +199,7 @@ chown -R "$NAME" /bare/tree.git
 BEGUN=$SECONDS TAKEN=1
 run "git clone -q /bare/tree.git '$HOUSE'" || exit 1
 read_readme
-[ $BROKEN != 0 ] || { stand_in_start; read_document docs/plugins.md; }
+[ $BROKEN != 0 ] || read_document docs/plugins.md # on the service that README has left
 [ $BROKEN != 0 ] || { stand_in_start; read_document docs/first-hour.md; }
 stand_in_stop
 [ $BROKEN = 0 ]
