@@ -149,7 +149,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
     const struct segment_actor *durable = &e->segment.actors[slot];
     uint32_t queue = actor_key_destination(key), source = engine_source_of_destination(e, queue);
     bool is_new =
-        kind == ACTOR_NEW ||
+        kind == ACTOR_NEW || (kind == ACTOR_ASIDE && !actors_has_state(e, slot)) ||
         (kind == ACTOR_KEPT && !durable_is_initialised(e, slot, actor_key_generation(key)));
     *ret = (struct engine_actor_view){
         .ref = actor_ref_make(slot, actor_key_generation(key)),

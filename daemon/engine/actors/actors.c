@@ -268,7 +268,7 @@ static void actors_state_end(struct worker *w, uint32_t slot, uint32_t type_id, 
     void *state = w->turn.states[slot];
     if (!state)
         return;
-    w->turn.states[slot] = NULL;
+    actors_state_set(w, &w->turn.actors[slot], NULL);
     actors_state_drop(w, load_relaxed(&w->turn.types[type_id]), state, (enum engine_allocation)how);
 }
 

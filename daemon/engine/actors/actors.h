@@ -86,6 +86,16 @@ static inline bool actors_self_accepts(const struct worker *w, uint32_t message_
     const struct actor_type *self = load_relaxed(&w->turn.types[actor_key_type(key)]);
     return self && self->index_of[message_type] != BEHAVIOUR_NONE;
 }
+/* While an actor is aside, its state's address alone says whether it has begun: its runner stores
+ * it, and those who only show it look from another thread. */
+static inline void actors_state_set(const struct worker *w, const struct actor *actor, void *state)
+{
+    __atomic_store_n(actors_state_of(w, actor), state, __ATOMIC_RELAXED);
+}
+static inline bool actors_has_state(const struct engine *e, uint32_t slot)
+{
+    return __atomic_load_n(&e->actors.states[slot], __ATOMIC_RELAXED) != NULL;
+}
 /* State of an actor: zeroed, from the type's kept storage when there is some. */
 void *actors_state_new(struct worker *w, struct actor_type *type);
 void actors_state_drop(struct worker *w, struct actor_type *type, void *state,

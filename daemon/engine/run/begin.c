@@ -67,7 +67,7 @@ enum envelope_reason begin_actor(struct worker *w, struct actor *actor, actor_re
         actors_state_drop(w, type, state, ALLOCATION_DELETE);
         return REASON_INIT_FAILED;
     }
-    *actors_state_of(w, actor) = state; /* actors.A6 */
+    actors_state_set(w, actor, state); /* actors.A6 */
     uint64_t key = load_relaxed(&actor->key);
     /* it may have been set aside while it was initialised */
     if (likely(actor_key_kind(key) == ACTOR_NEW))

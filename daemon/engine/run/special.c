@@ -244,7 +244,7 @@ static bool special_cannot_begin(struct worker *w, const struct envelope *envelo
     if (reason != REASON_INIT_FAILED)
         return (reason == REASON_ATTEMPTS || reason == REASON_SUSPECTED) &&
                envelope->flags & ENVELOPE_INIT && begin_is_new(w, receiver->key, envelope->to);
-    *actors_state_of(w, receiver->actor) = NULL; /* a kept one's is there before its init */
+    actors_state_set(w, receiver->actor, NULL); /* a kept one's is there before its init */
     return true;
 }
 

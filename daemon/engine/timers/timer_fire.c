@@ -69,12 +69,13 @@ static void timer_fire_drop(struct engine *e, uint32_t timer)
     stat_add(w, stashed ? STAT_stash_dead : STAT_timers_dropped, !kept);
 }
 
-/* Its owner is initialised by it, if by nothing else so far. */
+/* Its owner is initialised by it, if by nothing else so far. One that has been set aside may have
+ * begun or not: its aside queue's runner knows, and to one that has an init record does nothing. */
 static void timer_fire_begin_owner(struct engine *e, uint32_t timer, uint64_t owner_key)
 {
     struct worker *w = e->control;
     actor_ref owner = e->segment.timers[timer].owner;
-    if (actor_key_kind(owner_key) == ACTOR_NEW)
+    if (actor_key_kind(owner_key) == ACTOR_NEW || actor_key_kind(owner_key) == ACTOR_ASIDE)
         *outbox_append(w, actor_key_destination(owner_key), envelope_size(0)) =
             (struct envelope){ .to = owner, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
     timer_fire_drop(e, timer);

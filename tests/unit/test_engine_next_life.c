@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an actor is owed behind a restart: that it begins again if it lives by its timer, whatever
+ * it was doing when the executor ended. Workers and control thread are this thread. */
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/timers/timer_fire.h"
+#include "daemon/engine/timers/timers.h"
+#include "timer_fixture.h"
+
+#define PERIOD_NS UINT64_C(1000000)
+
+static struct engine_fixture f;
+static uint16_t tick_type;
+static uint32_t poller_type;
+static struct {
+    unsigned inits, ticks;
+} seen;
+
+static int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    const struct engine_timer_times times = { .delay_ns = PERIOD_NS, .period_ns = PERIOD_NS };
+    uint64_t id;
+
+    (void)self, (void)args, (void)size;
+    seen.inits++;
+    return engine_ctx_send_after(ctx, ctx->self, tick_type, 0, NULL, 0, &times, &id);
+}
+
+static int on_tick(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message, (void)ctx;
+    seen.ticks++;
+    return ALLOCATION_NODELETE;
+}
+
+static void register_type(const char *name, enum engine_restart restart, uint32_t *ret_type)
+{
+    const struct engine_behaviour behaviours[] = { { tick_type, 0, false, on_tick } };
+    const struct engine_actor_type_info info = {
+        .name = name,
+        .plugin = "test",
+        .version = 1,
+        .state_size = 8,
+        .restart = restart,
+        .n_behaviours = 1,
+        .behaviours = behaviours,
+        .init = on_init,
+    };
+
+    assert_int_equal(engine_actor_type_register(f.engine, &info, ret_type), 0);
+}
+
+static void register_types(void)
+{
+    tick_type = engine_fixture_message(&f, "tick", 0, false);
+    register_type("poller", RESTART_INIT, &poller_type);
+}
+
+static void restart(void)
+{
+    timer_fixture_restart(&f, register_types);
+    memset(&seen, 0, sizeof(seen));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    engine_fixture_open(&f, timer_fixture_config());
+    register_types();
+    memset(&seen, 0, sizeof(seen));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    engine_fixture_close(&f);
+    return 0;
+}
+
+/* What is due so long from now is sent, and run. */
+static void look(uint64_t later_ns)
+{
+    while (timer_fire_due(f.engine, clock_now_ns() + later_ns))
+        timer_fixture_run(&f);
+    timer_fixture_run(&f);
+}
+
+static actor_ref spawn_and_begin(uint32_t type)
+{
+    actor_ref ref = engine_fixture_spawn(&f, type, NULL, 0);
+
+    timer_fixture_run(&f);
+    assert_int_equal(seen.inits, 1);
+    look(PERIOD_NS);
+    assert_true(seen.ticks > 0);
+    return ref;
+}
+
+static const char *state_of(actor_ref ref)
+{
+    struct engine_actor_view view;
+
+    assert_int_equal(engine_actor_get(f.engine, ref, &view), 0);
+    return view.state;
+}
+
+/* ---- set aside */
+
+/* As set_aside.h leaves an actor whose handler hangs in its timer's message: that lies in the aside
+ * queue of its worker. */
+static void hangs_in_its_tick(void)
+{
+    struct engine *e = f.engine;
+    const struct segment_timer *timer = &e->segment.timers[0];
+    const struct envelope *message = segment_timer_message(&e->segment, timer);
+    uint64_t size = envelope_record_size(message);
+    struct envelope *tick = outbox_append(e->control, e->segment.aside_first, size);
+
+    memcpy(tick, message, size);
+    envelope_word_put(tick, PREFIX_KIND,
+                      envelope_kind_timer(0) | (uint64_t)timer_tag(timer_id(&e->segment, 0)) << 32);
+    commit_flip(e->control, 0, 0, 0, e->control->outbox.length, 0, 0);
+    flush_control(e->control);
+}
+
+static void test_who_was_set_aside(void **state)
+{
+    actor_ref poller = spawn_and_begin(poller_type);
+
+    (void)state;
+    hangs_in_its_tick();
+    restart();
+    assert_int_equal(load_relaxed(&f.engine->aside[0]), poller);
+    assert_string_equal(state_of(poller), "new");
+    look(0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_timers_revoked), 1);
+    assert_int_equal(seen.inits, 1);
+    assert_string_equal(state_of(poller), "live");
+    look(PERIOD_NS);
+    assert_true(seen.ticks > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+        TEST(who_was_set_aside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
