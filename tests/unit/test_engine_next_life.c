@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an actor is owed behind a restart: that it begins again if it lives by its timer, whatever
- * it was doing when the executor ended. Workers and control thread are this thread. */
+ * it was doing when the executor ended, and that nothing of it is spent while its type is not run.
+ * Workers and control thread are this thread. */
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/timers/timer_fire.h"
@@ -11,9 +12,10 @@
 
 static struct engine_fixture f;
 static uint16_t tick_type;
-static uint32_t poller_type;
+static uint32_t poller_type, keeper_type;
 static struct {
     unsigned inits, ticks;
+    uint64_t missed; /* as the last tick says */
 } seen;
 
 static int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
@@ -28,8 +30,9 @@ static int on_init(void *self, const void *args, size_t size, struct engine_cont
 
 static int on_tick(void *self, const void *message, struct engine_context *ctx)
 {
-    (void)self, (void)message, (void)ctx;
+    (void)self, (void)message;
     seen.ticks++;
+    seen.missed = ctx->kind & UINT32_MAX;
     return ALLOCATION_NODELETE;
 }
 
@@ -54,12 +57,35 @@ static void register_types(void)
 {
     tick_type = engine_fixture_message(&f, "tick", 0, false);
     register_type("poller", RESTART_INIT, &poller_type);
+    register_type("keeper", RESTART_KEEP, &keeper_type);
+}
+
+static void register_nothing(void)
+{
+}
+
+static void restart_with(void (*register_some)(void))
+{
+    timer_fixture_restart(&f, register_some);
+    memset(&seen, 0, sizeof(seen));
 }
 
 static void restart(void)
 {
-    timer_fixture_restart(&f, register_types);
-    memset(&seen, 0, sizeof(seen));
+    restart_with(register_types);
+}
+
+static void register_in_quarantine(void)
+{
+    register_types();
+    store_relaxed(&f.engine->segment.actor_types[poller_type].quarantined, 1);
+    store_relaxed(&f.engine->segment.actor_types[keeper_type].quarantined, 1);
+}
+
+static void release(void)
+{
+    assert_int_equal(engine_actor_type_release(f.engine, poller_type), 0);
+    assert_int_equal(engine_actor_type_release(f.engine, keeper_type), 0);
 }
 
 static int setup(void **state)
@@ -141,11 +167,45 @@ static void test_who_was_set_aside(void **state)
     assert_true(seen.ticks > 0);
 }
 
+/* ---- not run */
+
+static void assert_spends_nothing(void (*restarted)(void), void (*is_run_again)(void))
+{
+    actor_ref keeper = spawn_and_begin(keeper_type);
+
+    restart_with(restarted);
+    for (unsigned i = 1; i <= 3; i++)
+        look(i * 2 * UINT64_C(1000000000));
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
+    assert_int_equal(seen.ticks, 0);
+    is_run_again();
+    look(UINT64_C(8000000000));
+    assert_int_equal(seen.inits, 0);
+    assert_int_equal(seen.ticks, 1);
+    assert_in_range(seen.missed, 7900, 1000000);
+    assert_in_range(engine_fixture_stat(&f, STAT_timers_missed), seen.missed, 1000000);
+    assert_string_equal(state_of(keeper), "live");
+}
+
+static void test_ticks_without_a_plugin(void **state)
+{
+    (void)state;
+    assert_spends_nothing(register_nothing, register_types);
+}
+
+static void test_ticks_in_quarantine(void **state)
+{
+    (void)state;
+    assert_spends_nothing(register_in_quarantine, release);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
         TEST(who_was_set_aside),
+        TEST(ticks_without_a_plugin),
+        TEST(ticks_in_quarantine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,13 @@ static inline enum actor_kind actors_kind_at_spawn(const struct engine *e, uint3
 {
     return e->segment.actor_types[type].restart == RESTART_KEEP ? ACTOR_KEPT : ACTOR_NEW;
 }
+/* Is a message for an actor of this type run, or refused whatever it says: its plugin is not there,
+ * or the type is in quarantine? */
+static inline bool actors_are_run(const struct engine *e, uint32_t type)
+{
+    return load_relaxed(&e->types.known[type]) &&
+           !load_relaxed(&e->segment.actor_types[type].quarantined);
+}
 /* Has the spawn of this slot been committed?  For the first message only. */
 bool actors_is_committed(struct engine *engine, uint32_t slot);
 static inline struct actor_type *actors_type_of(const struct worker *w, const struct actor *actor)

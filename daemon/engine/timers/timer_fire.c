@@ -131,6 +131,16 @@ static void timer_fire_message(struct engine *e, uint32_t timer, uint64_t key, u
     stat_add(w, STAT_timers_missed, missed);
 }
 
+/* A periodic one of an actor for itself, which would be a dead letter: its type is not run. */
+static bool timer_fire_is_vain(const struct engine *e, const struct segment_timer *durable,
+                               uint64_t key)
+{
+    return durable->period_ns != 0 &&
+           segment_timer_message(&e->segment, durable)->to == durable->owner &&
+           actor_key_lives(key) &&
+           !actors_are_run(e, segment_type_of_key(&e->segment, actor_key_type(key)));
+}
+
 /* What a client has posted and nobody gets: it is told, or, if it is not there any more, the record
  * is a dead letter. Of another timer nobody is told. */
 static void timer_fire_for_nobody(struct engine *e, uint32_t timer)
@@ -192,6 +202,9 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
         timer_fire_for_nobody(e, timer);
     } else if (watches_waits(durable) && !watches_is_over(e, timer, now_ns)) {
         return;
+    } else if (timer_fire_is_vain(e, durable, key)) {
+        /* its deadline stays: what goes by meanwhile is missed when it is sent */
+        timer_fire_wait(e, timer, now_ns + TIMER_VAIN_NS);
     } else if (!outbox_look_for_room(e->control, actor_key_destination(key))) {
         timer_fire_wait(e, timer, now_ns + TIMER_DEFER_NS);
         stat_add(e->control, STAT_timers_deferred, 1);

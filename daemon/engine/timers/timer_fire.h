@@ -14,6 +14,7 @@
 enum {
     TIMER_FIRES = 512,            /* of one look */
     TIMER_DEFER_NS = 10000000,    /* of one whose receiver's queue is full */
+    TIMER_VAIN_NS = 250000000,    /* of a periodic one whose actor's type is not run */
     TIMER_OPEN_MIN_NS = 200000,   /* of one whose turn goes on; then as long again as it is late, or
                                      a watch has waited */
     TIMER_OPEN_MAX_NS = 64000000, /* ... at most so long */
