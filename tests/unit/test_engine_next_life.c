@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an actor is owed behind a restart: that it begins again if it lives by its timer, whatever
- * it was doing when the executor ended, and that nothing of it is spent while its type is not run.
- * Workers and control thread are this thread. */
+ * it was doing when the executor ended, that nothing of it is spent while its type is not run, and
+ * that it ends, or does not, by the policy that its type has by then. But for the last, workers and
+ * control thread are this thread. */
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/timers/timer_fire.h"
@@ -12,7 +13,9 @@
 
 static struct engine_fixture f;
 static uint16_t tick_type;
-static uint32_t poller_type, keeper_type;
+static uint32_t poller_type, keeper_type, watched_type;
+static enum engine_restart policy; /* of the watched one's type */
+static actor_ref watched;
 static struct {
     unsigned inits, ticks;
     uint64_t missed; /* as the last tick says */
@@ -34,6 +37,22 @@ static int on_tick(void *self, const void *message, struct engine_context *ctx)
     seen.ticks++;
     seen.missed = ctx->kind & UINT32_MAX;
     return ALLOCATION_NODELETE;
+}
+
+static void register_watched_type(void)
+{
+    const struct engine_behaviour behaviours[] = { { tick_type, 0, false, on_tick } };
+    const struct engine_actor_type_info info = {
+        .name = "watched",
+        .plugin = "test",
+        .version = 1,
+        .state_size = 8,
+        .restart = policy,
+        .n_behaviours = 1,
+        .behaviours = behaviours,
+    };
+
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &watched_type), 0);
 }
 
 static void register_type(const char *name, enum engine_restart restart, uint32_t *ret_type)
@@ -58,6 +77,7 @@ static void register_types(void)
     tick_type = engine_fixture_message(&f, "tick", 0, false);
     register_type("poller", RESTART_INIT, &poller_type);
     register_type("keeper", RESTART_KEEP, &keeper_type);
+    register_watched_type();
 }
 
 static void register_nothing(void)
@@ -92,6 +112,7 @@ static int setup(void **state)
 {
     (void)state;
     engine_fixture_open(&f, timer_fixture_config());
+    policy = RESTART_INIT;
     register_types();
     memset(&seen, 0, sizeof(seen));
     return 0;
@@ -199,6 +220,31 @@ static void test_ticks_in_quarantine(void **state)
     assert_spends_nothing(register_in_quarantine, release);
 }
 
+/* ---- by the policy that holds */
+
+static void assert_lives(bool lives)
+{
+    actor_ref found;
+
+    assert_int_equal(engine_actor_lookup(f.engine, "watched", &found), lives ? 0 : -ENOENT);
+}
+
+/* Who has registered a type may yet refuse the rest of its plugin, and the start with it. */
+static void test_nobody_ends_before_the_start(void **state)
+{
+    (void)state;
+    assert_int_equal(engine_actor_spawn(f.engine, watched_type, "watched", NULL, 0, &watched), 0);
+    timer_fixture_run(&f);
+    policy = RESTART_STOP;
+    restart();
+    assert_lives(true);
+    policy = RESTART_INIT;
+    restart();
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_lives(true);
+    engine_stop(f.engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +252,7 @@ int main(void)
         TEST(who_was_set_aside),
         TEST(ticks_without_a_plugin),
         TEST(ticks_in_quarantine),
+        TEST(nobody_ends_before_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

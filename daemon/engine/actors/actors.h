@@ -26,8 +26,9 @@
 
 int actors_init(struct engine *engine);
 void actors_fini(struct engine *engine);
-/* Before workers run: those that end with an executor have ended, also where the plugin of their
- * type is not there. */
+/* Before workers run, and behind all types that were registered until then: those that end with an
+ * executor have ended, also where the plugin of their type is not there. Not earlier: while plugins
+ * are loaded the start may still be refused, and the next one have the policy from before. */
 void actors_end_stopped(struct engine *engine);
 /* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
  * Workers may be running. */
