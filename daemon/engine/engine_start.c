@@ -16,6 +16,7 @@
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/wake.h"
 #include "daemon/engine/stuck/hold.h"
+#include "daemon/engine/timers/watches.h"
 
 static void engine_start_recovery_publish(struct engine *e, const struct engine_recovery *r)
 {
@@ -103,6 +104,7 @@ int engine_start(struct engine *e)
     if (sched_getaffinity(0, sizeof(e->own_threads.allowed), &e->own_threads.allowed) < 0)
         return -errno;
     reclaim_start(e);
+    watches_judge(e);
     actors_end_stopped(e);
     e->started = true;
     store_relaxed(&e->stats->executor_started_ns, clock_now_ns());

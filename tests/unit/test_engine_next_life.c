@@ -13,9 +13,10 @@
 
 static struct engine_fixture f;
 static uint16_t tick_type;
-static uint32_t poller_type, keeper_type, watched_type;
+static uint32_t poller_type, keeper_type, watched_type, watcher_type;
 static enum engine_restart policy; /* of the watched one's type */
 static actor_ref watched;
+static _Atomic uint32_t told; /* the reason */
 static struct {
     unsigned inits, ticks;
     uint64_t missed; /* as the last tick says */
@@ -39,10 +40,31 @@ static int on_tick(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
-static void register_watched_type(void)
+static int on_watch(void *self, const void *message, struct engine_context *ctx)
 {
-    const struct engine_behaviour behaviours[] = { { tick_type, 0, false, on_tick } };
-    const struct engine_actor_type_info info = {
+    uint64_t id;
+
+    (void)self, (void)message;
+    assert_int_equal(engine_ctx_monitor(ctx, watched, &id), 0);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_down(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct down *down = message;
+
+    (void)self, (void)ctx;
+    store_relaxed(&told, down->reason);
+    return ALLOCATION_NODELETE;
+}
+
+static void register_watch_types(void)
+{
+    const struct engine_behaviour behaviours[] = {
+        { tick_type, 0, false, on_watch },
+        { MESSAGE_TYPE_DOWN, sizeof(struct down), false, on_down },
+    };
+    struct engine_actor_type_info info = {
         .name = "watched",
         .plugin = "test",
         .version = 1,
@@ -53,6 +75,10 @@ static void register_watched_type(void)
     };
 
     assert_int_equal(engine_actor_type_register(f.engine, &info, &watched_type), 0);
+    info.name = "watcher";
+    info.restart = RESTART_KEEP;
+    info.n_behaviours = 2;
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &watcher_type), 0);
 }
 
 static void register_type(const char *name, enum engine_restart restart, uint32_t *ret_type)
@@ -77,7 +103,7 @@ static void register_types(void)
     tick_type = engine_fixture_message(&f, "tick", 0, false);
     register_type("poller", RESTART_INIT, &poller_type);
     register_type("keeper", RESTART_KEEP, &keeper_type);
-    register_watched_type();
+    register_watch_types();
 }
 
 static void register_nothing(void)
@@ -229,6 +255,39 @@ static void assert_lives(bool lives)
     assert_int_equal(engine_actor_lookup(f.engine, "watched", &found), lives ? 0 : -ENOENT);
 }
 
+static void assert_ends_as(enum engine_restart before, enum engine_restart after,
+                           enum envelope_reason reason)
+{
+    policy = before;
+    restart();
+    assert_int_equal(engine_actor_spawn(f.engine, watched_type, "watched", NULL, 0, &watched), 0);
+    actor_ref watcher = engine_fixture_spawn(&f, watcher_type, NULL, 0);
+    assert_int_equal(engine_actor_send(f.engine, watcher, tick_type, NULL, 0), 0);
+    timer_fixture_run(&f);
+    look(0);
+    policy = after;
+    restart();
+    store_relaxed(&told, REASON_NONE);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(
+        engine_fixture_until((engine_timers_look(f.engine), load_relaxed(&told) != REASON_NONE)));
+    assert_int_equal(load_relaxed(&told), reason);
+    assert_lives(reason == REASON_BEGUN_ANEW);
+    engine_stop(f.engine);
+}
+
+static void test_who_ends_by_now(void **state)
+{
+    (void)state;
+    assert_ends_as(RESTART_INIT, RESTART_STOP, REASON_NOT_RESUMED);
+}
+
+static void test_who_begins_by_now(void **state)
+{
+    (void)state;
+    assert_ends_as(RESTART_STOP, RESTART_INIT, REASON_BEGUN_ANEW);
+}
+
 /* Who has registered a type may yet refuse the rest of its plugin, and the start with it. */
 static void test_nobody_ends_before_the_start(void **state)
 {
@@ -249,10 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-        TEST(who_was_set_aside),
-        TEST(ticks_without_a_plugin),
-        TEST(ticks_in_quarantine),
-        TEST(nobody_ends_before_the_start),
+        TEST(who_was_set_aside), TEST(ticks_without_a_plugin), TEST(ticks_in_quarantine),
+        TEST(who_ends_by_now),   TEST(who_begins_by_now),      TEST(nobody_ends_before_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,3 +283,26 @@ void watches_recover(struct engine *e)
         crash_order();
     }
 }
+
+/* Its actor begins anew, or ends, with this executor, and has not ended so far. */
+static void watches_judge_one(struct engine *e, struct segment_timer *timer)
+{
+    uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(timer->watched)].word);
+    if (slot_word_state(word) != ACTOR_SLOT_LIVE ||
+        slot_word_generation(word) != actor_ref_generation(timer->watched))
+        return;
+    timer->end = e->segment.actor_types[slot_word_type(word)].restart == RESTART_STOP
+                     ? REASON_NOT_RESUMED
+                     : REASON_BEGUN_ANEW;
+    crash_order();
+}
+
+void watches_judge(struct engine *e)
+{
+    for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
+        struct segment_timer *timer = &e->segment.timers[i];
+        if ((uint8_t)load_relaxed(&timer->word) == TIMER_LIVE && timer->watched != 0 &&
+            (timer->end == REASON_BEGUN_ANEW || timer->end == REASON_NOT_RESUMED))
+            watches_judge_one(e, timer);
+    }
+}

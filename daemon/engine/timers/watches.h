@@ -3,7 +3,8 @@
  * slot of the one whom they watch; what is armed, cancelled, sent and found again is a timer
  * (timers.h, timer_fire.h, timer_recover.h), so that each end is told once to each who has asked.
  *
- * Threads: under the mutex of the timers, but for watches_recover(), which is recovery's.
+ * Threads: under the mutex of the timers, but for watches_recover(), which is recovery's, and
+ *     watches_judge(), which is the start's.
  *
  * watches.W1  Who ends an actor stores its slot's word, then looks whether anything hangs at the
  *     slot. Who watches hangs itself there; then, once, the control thread looks at the word behind
@@ -69,3 +70,7 @@ void watches_type_quarantined(struct engine *engine, uint32_t type);
 
 /* Those whose actors have ended, or begin anew, know of it; before anybody is spawned. */
 void watches_recover(struct engine *engine);
+/* The types that are loaded may have another policy than recovery knew of: what the watches of
+ * actors that are left over know is told by that one. Before those that it ends have ended, and
+ * before any timer is looked at. */
+void watches_judge(struct engine *engine);
