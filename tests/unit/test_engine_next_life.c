@@ -246,6 +246,60 @@ static void test_ticks_in_quarantine(void **state)
     assert_spends_nothing(register_in_quarantine, release);
 }
 
+/* ---- a first message that is given up */
+
+static actor_ref newborn;
+
+static int run_spawn_and_send(struct engine_context *ctx)
+{
+    assert_int_equal(engine_ctx_spawn(ctx, poller_type, &(struct engine_spawn){ 0 }, &newborn), 0);
+    return engine_ctx_send(ctx, newborn, tick_type, 0, NULL, 0);
+}
+
+/* It is the one record that waits: an init record has been spared. */
+static struct envelope *spawn_and_send(void)
+{
+    struct engine_actor_view view;
+
+    assert_int_equal(engine_run(f.engine, run_spawn_and_send), 0);
+    assert_int_equal(engine_actor_get(f.engine, newborn, &view), 0);
+    assert_int_equal(view.queue_bytes, envelope_size(0));
+    const struct segment_queue *queue = &f.engine->segment.queues[view.queue];
+    return (struct envelope *)segment_window(&f.engine->segment, view.queue,
+                                             queue_active(load_relaxed(&queue->sel)));
+}
+
+static void assert_begins_without_it(void)
+{
+    assert_string_equal(state_of(newborn), "new");
+    timer_fixture_run(&f);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1);
+    assert_int_equal(seen.inits, 1);
+    assert_string_equal(state_of(newborn), "live");
+    look(PERIOD_NS);
+    assert_true(seen.ticks > 0);
+}
+
+static void test_whose_first_message_has_crashed(void **state)
+{
+    (void)state;
+    spawn_and_send()->attempts = (uint8_t)f.config.attempts_max;
+    restart();
+    assert_begins_without_it();
+}
+
+static void test_whose_first_message_is_suspected(void **state)
+{
+    struct envelope *first = spawn_and_send();
+
+    (void)state;
+    f.config.suspect_deaths = 2;
+    first->flags |= ENVELOPE_SUSPECT;
+    first->behaviour = 2;
+    restart();
+    assert_begins_without_it();
+}
+
 /* ---- by the policy that holds */
 
 static void assert_lives(bool lives)
@@ -308,8 +362,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-        TEST(who_was_set_aside), TEST(ticks_without_a_plugin), TEST(ticks_in_quarantine),
-        TEST(who_ends_by_now),   TEST(who_begins_by_now),      TEST(nobody_ends_before_the_start),
+        TEST(who_was_set_aside),
+        TEST(ticks_without_a_plugin),
+        TEST(ticks_in_quarantine),
+        TEST(whose_first_message_has_crashed),
+        TEST(whose_first_message_is_suspected),
+        TEST(who_ends_by_now),
+        TEST(who_begins_by_now),
+        TEST(nobody_ends_before_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

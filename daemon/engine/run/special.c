@@ -248,6 +248,18 @@ static bool special_cannot_begin(struct worker *w, const struct envelope *envelo
     return true;
 }
 
+/* place.U5: this may have been the message for which an init record was spared, and nothing else
+ * may come for its actor. The init record has attempts of its own. */
+static void special_init_owed(struct worker *w, const struct envelope *envelope,
+                              const struct special_receiver *receiver, enum envelope_reason reason)
+{
+    if ((reason == REASON_ATTEMPTS || reason == REASON_SUSPECTED) &&
+        begin_is_new(w, receiver->key, envelope->to))
+        *place_record(w, w->batch.queue, envelope_size(0)) = (struct envelope){
+            .to = envelope->to, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT
+        };
+}
+
 /* The message could not be run. What becomes of the actor. */
 static int special_refuse(struct worker *w, const struct envelope *envelope,
                           const struct special_receiver *receiver, enum envelope_reason reason)
@@ -259,8 +271,10 @@ static int special_refuse(struct worker *w, const struct envelope *envelope,
     observe_refused(w, envelope, type, reason);
     if (envelope->type != MESSAGE_TYPE_INIT)
         special_dead_letter(w, envelope, reason);
-    if (!special_cannot_begin(w, envelope, receiver, reason))
+    if (!special_cannot_begin(w, envelope, receiver, reason)) {
+        special_init_owed(w, envelope, receiver, reason);
         return ALLOCATION_NODELETE;
+    }
     unbegun_note(w, envelope->to, reason);
     monitor_tell_spawner(w, envelope->to, reason);
     return ALLOCATION_DELETE;

@@ -16,8 +16,9 @@
  * place.U5  An actor's init record goes out with the turn that spawns it, behind what that turn has
  *     sent before its next spawn, unless the first of that for the actor's queue goes to the
  *     actor itself, where an init record would have gone, and stays there (overflow.X3): its first
- *     message has it initialised as well. While one waits, a commit goes the long way. There is
- *     room for it: the spawn has looked, and what has been sent since leaves OUTBOX_SYSTEM_BYTES.
+ *     message has it initialised as well; where that one is given up, the turn that does so sends
+ *     an init record. While one waits, a commit goes the long way. There is room for it: the spawn
+ *     has looked, and what has been sent since leaves OUTBOX_SYSTEM_BYTES.
  * place.U6  What waits in the active buffer behind a batch that is extended waits for PLACE_WAITS
  *     parks, or for a run that was cut by time, or for one by the number of its messages when no
  *     more than PLACE_SHORT_BYTES are left of the batch: then the tail is closed, and the batch
