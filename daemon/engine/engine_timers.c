@@ -92,11 +92,3 @@ int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view
     }
     return r;
 }
-
-void engine_type_quarantined(struct engine *e, uint32_t type)
-{
-    pthread_mutex_lock(&e->timers.mutex);
-    watches_type_quarantined(e, type);
-    timers_set_clock(e);
-    pthread_mutex_unlock(&e->timers.mutex);
-}

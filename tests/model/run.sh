@@ -412,6 +412,12 @@ breaks safety quick urgent -DA=1 -DURGENT_LATE
 breaks safety quick urgent -DA=1 -DU=3 -DO=1 -DURGENT_FORGOT
 breaks safety quick urgent -DA=1 -DL=1 -DURGENT_PARK
 breaks safety quick urgent -DA=1 -DO=3 -DL=4 -DURGENT_DEAF
+holds  safety quick owed
+breaks safety quick owed -DOWED_LOOK
+breaks safety quick owed -DOWED_FENCE
+breaks safety quick owed -DOWED_NOTE
+breaks safety quick owed -DOWED_EARLY
+breaks safety quick owed -DOWED_ORDER
 holds  safety quick ready -DN=2
 holds  safety quick ready -DN=2 -DNOFWD -DNORECHK
 holds  safety quick ready -DN=2 -DEDGE

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an actor is owed behind a restart: that it begins again if it lives by its timer, whatever
  * it was doing when the executor ended, that nothing of it is spent while its type is not run, and
- * that it ends, or does not, by the policy that its type has by then. But for the last, workers and
- * control thread are this thread. */
+ * that it ends, or does not, by the policy that its type has by then. Where nothing is started,
+ * workers and control thread are this thread. */
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
+#include "daemon/engine/timers/owed.h"
 #include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/timers.h"
 #include "timer_fixture.h"
@@ -13,12 +14,13 @@
 
 static struct engine_fixture f;
 static uint16_t tick_type;
-static uint32_t poller_type, keeper_type, watched_type, watcher_type;
+static uint32_t poller_type, keeper_type, plain_type, watched_type, watcher_type;
 static enum engine_restart policy; /* of the watched one's type */
 static actor_ref watched;
 static _Atomic uint32_t told; /* the reason */
 static struct {
-    unsigned inits, ticks;
+    _Atomic unsigned inits;
+    unsigned ticks;
     uint64_t missed; /* as the last tick says */
 } seen;
 
@@ -30,6 +32,13 @@ static int on_init(void *self, const void *args, size_t size, struct engine_cont
     (void)self, (void)args, (void)size;
     seen.inits++;
     return engine_ctx_send_after(ctx, ctx->self, tick_type, 0, NULL, 0, &times, &id);
+}
+
+static int on_plain_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)self, (void)args, (void)size, (void)ctx;
+    seen.inits++;
+    return 0;
 }
 
 static int on_tick(void *self, const void *message, struct engine_context *ctx)
@@ -81,7 +90,8 @@ static void register_watch_types(void)
     assert_int_equal(engine_actor_type_register(f.engine, &info, &watcher_type), 0);
 }
 
-static void register_type(const char *name, enum engine_restart restart, uint32_t *ret_type)
+static void register_type(const char *name, enum engine_restart restart, engine_init_fn init,
+                          uint32_t *ret_type)
 {
     const struct engine_behaviour behaviours[] = { { tick_type, 0, false, on_tick } };
     const struct engine_actor_type_info info = {
@@ -92,7 +102,7 @@ static void register_type(const char *name, enum engine_restart restart, uint32_
         .restart = restart,
         .n_behaviours = 1,
         .behaviours = behaviours,
-        .init = on_init,
+        .init = init,
     };
 
     assert_int_equal(engine_actor_type_register(f.engine, &info, ret_type), 0);
@@ -101,8 +111,9 @@ static void register_type(const char *name, enum engine_restart restart, uint32_
 static void register_types(void)
 {
     tick_type = engine_fixture_message(&f, "tick", 0, false);
-    register_type("poller", RESTART_INIT, &poller_type);
-    register_type("keeper", RESTART_KEEP, &keeper_type);
+    register_type("poller", RESTART_INIT, on_init, &poller_type);
+    register_type("keeper", RESTART_KEEP, on_init, &keeper_type);
+    register_type("plain", RESTART_INIT, on_plain_init, &plain_type);
     register_watch_types();
 }
 
@@ -246,6 +257,113 @@ static void test_ticks_in_quarantine(void **state)
     assert_spends_nothing(register_in_quarantine, release);
 }
 
+static void assert_begins_when_run(void (*restarted)(void), void (*is_run_again)(void))
+{
+    actor_ref poller = spawn_and_begin(poller_type);
+
+    restart_with(restarted);
+    look(0);
+    assert_int_equal(seen.inits, 0);
+    assert_int_equal(f.engine->timers.n, 0);
+    is_run_again();
+    look(0);
+    assert_int_equal(seen.inits, 1);
+    assert_string_equal(state_of(poller), "live");
+    look(PERIOD_NS);
+    assert_true(seen.ticks > 0);
+}
+
+static void test_begins_with_its_plugin(void **state)
+{
+    (void)state;
+    assert_begins_when_run(register_nothing, register_types);
+}
+
+static void test_begins_when_released(void **state)
+{
+    (void)state;
+    assert_begins_when_run(register_in_quarantine, release);
+}
+
+/* What is owed is known to the segment. */
+static void test_begins_behind_a_kill(void **state)
+{
+    (void)state;
+    (void)spawn_and_begin(poller_type);
+    restart_with(register_in_quarantine);
+    look(0);
+    release();
+    restart();
+    look(0);
+    assert_int_equal(seen.inits, 1);
+}
+
+/* Of one that keeps its state, too, whose init record came when its type was not run. */
+static void test_a_kept_one_begins_with_its_plugin(void **state)
+{
+    actor_ref keeper = engine_fixture_spawn(&f, keeper_type, NULL, 0);
+
+    (void)state;
+    restart_with(register_nothing);
+    timer_fixture_run(&f);
+    register_types();
+    look(0);
+    assert_int_equal(seen.inits, 1);
+    assert_string_equal(state_of(keeper), "live");
+}
+
+/* No look takes them all; and a kill in between has it begin anew. */
+static void test_many_begin_with_their_plugin(void **state)
+{
+    enum { MANY = 5000 };
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++)
+        (void)engine_fixture_spawn(&f, plain_type, NULL, 0);
+    restart_with(register_nothing);
+    timer_fixture_run(&f);
+    register_types();
+    assert_true(timer_fire_due(f.engine, clock_now_ns()));
+    timer_fixture_run(&f);
+    assert_in_range(seen.inits, 1, MANY / 8);
+    restart();
+    assert_true(timer_fire_due(f.engine, clock_now_ns()));
+    owed_note(f.engine, plain_type); /* by a worker who then sees that it is run */
+    look(0);
+    assert_int_equal(seen.inits, MANY);
+    assert_int_equal(load_relaxed(&f.engine->segment.actor_types[plain_type].owed), 0);
+}
+
+static bool all_live(const actor_ref *refs, unsigned n)
+{
+    engine_timers_look(f.engine);
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(state_of(refs[i]), "live") != 0)
+            return false;
+    return true;
+}
+
+/* The plugin comes while a worker refuses their init records. */
+static void test_begins_with_its_plugin_beside_a_worker(void **state)
+{
+    enum { SOME = 50 };
+    actor_ref refs[SOME];
+
+    (void)state;
+    for (unsigned round = 0; round < TEST_SCALE(100); round++) {
+        for (unsigned i = 0; i < SOME; i++)
+            refs[i] = engine_fixture_spawn(&f, plain_type, NULL, 0);
+        restart_with(register_nothing);
+        assert_int_equal(engine_start(f.engine), 0);
+        for (uint64_t until = clock_now_ns() + round * 2000; clock_now_ns() < until;)
+            ;
+        register_types();
+        assert_true(engine_fixture_until(all_live(refs, SOME)));
+        engine_stop(f.engine);
+        restart();
+    }
+}
+
 /* ---- a first message that is given up */
 
 static actor_ref newborn;
@@ -365,6 +483,12 @@ int main(void)
         TEST(who_was_set_aside),
         TEST(ticks_without_a_plugin),
         TEST(ticks_in_quarantine),
+        TEST(begins_with_its_plugin),
+        TEST(begins_when_released),
+        TEST(begins_behind_a_kill),
+        TEST(a_kept_one_begins_with_its_plugin),
+        TEST(many_begin_with_their_plugin),
+        TEST(begins_with_its_plugin_beside_a_worker),
         TEST(whose_first_message_has_crashed),
         TEST(whose_first_message_is_suspected),
         TEST(who_ends_by_now),

@@ -30,6 +30,11 @@ void actors_fini(struct engine *engine);
  * executor have ended, also where the plugin of their type is not there. Not earlier: while plugins
  * are loaded the start may still be refused, and the next one have the policy from before. */
 void actors_end_stopped(struct engine *engine);
+/* What engine_actor_type_register() and engine_actor_type_release() are, but for what the type's
+ * actors are owed (timers/owed.h). */
+int actor_types_register(struct engine *engine, const struct engine_actor_type_info *info,
+                         uint32_t *ret_id);
+int actor_types_release(struct engine *engine, uint32_t id);
 /* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
  * Workers may be running. */
 void actors_widen(struct engine *engine);

@@ -229,8 +229,8 @@ void actors_end_stopped(struct engine *e)
             types_end_left_over(e, id);
 }
 
-int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
-                               uint32_t *ret_id)
+int actor_types_register(struct engine *e, const struct engine_actor_type_info *info,
+                         uint32_t *ret_id)
 {
     uint32_t id;
     int r = types_id(e, info, &id);
@@ -325,7 +325,7 @@ void engine_fault_done(struct engine *e, unsigned index)
     e->segment.workers[e->faults.list[index].worker].fault.owed = 0;
 }
 
-int engine_actor_type_release(struct engine *e, uint32_t id)
+int actor_types_release(struct engine *e, uint32_t id)
 {
     struct segment_actor_type *durable = &e->segment.actor_types[id];
     durable->crashes = 0;

@@ -157,6 +157,13 @@ struct shelves {
     _Atomic uint64_t look_at_ns; /* when the control thread looks at them, 0: not at all */
 };
 
+/* Init records that are being sent (timers/owed.h). */
+struct owed {
+    uint64_t due_ns;                   /* when to go on, 0: there are none */
+    uint32_t slot;                     /* where */
+    bool types[ODEON_ACTOR_TYPES_MAX]; /* ... to actors of these */
+};
+
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
@@ -191,4 +198,5 @@ struct timers {
     struct kept_copies kept;
     struct watch_index watch_index;
     struct shelves shelves; /* ... but for what is said there */
+    struct owed owed;
 };

@@ -7,6 +7,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
 #include "daemon/engine/segment/slot.h"
+#include "daemon/engine/timers/owed.h"
 
 /* A guessed reference to an actor that does not exist yet? */
 static bool begin_is_uncommitted(struct worker *w, uint32_t slot)
@@ -17,8 +18,8 @@ static bool begin_is_uncommitted(struct worker *w, uint32_t slot)
 }
 
 /* The type of the actor in this slot, or why nothing of it is run. */
-static inline enum envelope_reason begin_type(const struct engine *e, uint32_t slot,
-                                              struct actor_type **ret_type)
+static inline enum envelope_reason begin_type_look(const struct engine *e, uint32_t slot,
+                                                   struct actor_type **ret_type)
 {
     *ret_type =
         load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
@@ -26,6 +27,17 @@ static inline enum envelope_reason begin_type(const struct engine *e, uint32_t s
         return REASON_TYPE_NOT_LOADED;
     return load_relaxed(&e->segment.actor_types[(*ret_type)->id].quarantined) ? REASON_QUARANTINED
                                                                               : REASON_NONE;
+}
+
+/* The same, for one that has not begun: then it is owed that it does. */
+static enum envelope_reason begin_type(struct engine *e, uint32_t slot,
+                                       struct actor_type **ret_type)
+{
+    enum envelope_reason reason = begin_type_look(e, slot, ret_type);
+    if (likely(reason == REASON_NONE))
+        return reason;
+    owed_note(e, slot_word_type(load_relaxed(&e->segment.actors[slot].word)));
+    return begin_type_look(e, slot, ret_type); /* it may be run by now (owed.h) */
 }
 
 /* An init answers its spawner, and no message: the one that comes behind it is put back for its
@@ -84,7 +96,8 @@ enum envelope_reason begin_kept(struct worker *w, struct actor *actor, actor_ref
     if (is_new && begin_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
     struct actor_type *type;
-    enum envelope_reason reason = begin_type(w->engine, slot, &type);
+    enum envelope_reason reason =
+        is_new ? begin_type(e, slot, &type) : begin_type_look(e, slot, &type);
     if (unlikely(reason != REASON_NONE))
         return reason;
     struct segment_state *state = durable_begin(w, slot, type->state_size);

@@ -8,6 +8,7 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/send/refuse.h"
+#include "daemon/engine/timers/owed.h"
 #include "daemon/engine/timers/shelf.h"
 #include "daemon/engine/timers/timer_heap.h"
 #include "daemon/engine/timers/timer_posted.h"
@@ -276,6 +277,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     pthread_mutex_lock(&e->timers.mutex);
     shelf_look(e, now_ns);
     timer_put_off_look(e);
+    owed_send(e, now_ns);
     timers_settle(e->control, TIMER_FIRES);
     timer_fire_drop_orphans(e, TIMER_FIRES);
     watches_look(e);
@@ -284,7 +286,8 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     while ((first = timer_fire_first(e, now_ns)) >= 0 && n++ < TIMER_FIRES &&
            timer_fire_has_room(e))
         timer_fire_look_at(e, (uint32_t)first, now_ns);
-    bool more = first >= 0 || e->timers.owners.orphans || watches_some_drain(e);
+    bool more = first >= 0 || e->timers.owners.orphans || watches_some_drain(e) ||
+                e->timers.owed.due_ns == 1;
     timers_set_clock(e);
     pthread_mutex_unlock(&e->timers.mutex);
     if (w->outbox.length > 0)

@@ -133,6 +133,9 @@ static uint64_t timers_first_ns(const struct engine *e)
     uint64_t look_ns = load_relaxed(&e->timers.shelves.look_at_ns);
     if (look_ns && look_ns + e->timers.suspended_ns < due_ns)
         due_ns = look_ns + e->timers.suspended_ns;
+    uint64_t owed_ns = timers_by_boot_time(&e->timers, e->timers.owed.due_ns);
+    if (owed_ns && owed_ns < due_ns)
+        due_ns = owed_ns;
     return due_ns == WATCH_NEVER_NS ? 0 : due_ns + (due_ns == 0);
 }
 
