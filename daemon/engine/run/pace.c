@@ -161,7 +161,8 @@ struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
     if (actor_key_generation(key) != actor_ref_generation(envelope->to) || !actor_key_lives(key) ||
         envelope->type >= ODEON_MESSAGE_TYPES_MAX || observe_is_passed_on(w, key))
         return NULL;
-    struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    /* acquire: it may be registered just now, for an actor that was there before it */
+    struct actor_type *type = load_acquire(&w->turn.types[actor_key_type(key)]);
     if (!type)
         return NULL;
     if (actor_key_kind(key) == ACTOR_NEW && !pace_is_quick(type, BEHAVIOUR_NONE)) {
