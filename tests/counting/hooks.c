@@ -84,6 +84,22 @@ uint8_t __tsan_atomic8_load(const volatile uint8_t *at, int order)
     return *at;
 }
 
+uint64_t __tsan_atomic64_load(const volatile uint64_t *at, int order);
+uint64_t __tsan_atomic64_load(const volatile uint64_t *at, int order)
+{
+    (void)order;
+    scope_access(at, 8, false, false);
+    return *at;
+}
+
+void __tsan_atomic64_store(volatile uint64_t *at, uint64_t value, int order);
+void __tsan_atomic64_store(volatile uint64_t *at, uint64_t value, int order)
+{
+    (void)order;
+    scope_access(at, 8, true, false);
+    *at = value;
+}
+
 /* ---- the simulator's ---- */
 
 uint64_t __real_sim_load(const volatile void *at, unsigned size);

@@ -214,7 +214,7 @@ static bool special_stops_unrun(const struct worker *w, const struct envelope *e
     if ((reason != REASON_QUARANTINED && reason != REASON_TYPE_NOT_LOADED) ||
         special_poison(envelope) == ALLOCATION_NODELETE)
         return false;
-    *actors_state_of(w, receiver->actor) = NULL; /* a kept one's is the slot's, and stays there */
+    actors_state_set(w, receiver->actor, NULL); /* a kept one's is the slot's, and stays there */
     return true;
 }
 

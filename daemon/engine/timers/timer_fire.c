@@ -70,13 +70,18 @@ static void timer_fire_drop(struct engine *e, uint32_t timer)
     stat_add(w, stashed ? STAT_stash_dead : STAT_timers_dropped, !kept);
 }
 
+static bool timer_fire_owner_may_begin(uint64_t owner_key)
+{
+    return actor_key_kind(owner_key) == ACTOR_NEW || actor_key_kind(owner_key) == ACTOR_ASIDE;
+}
+
 /* Its owner is initialised by it, if by nothing else so far. One that has been set aside may have
  * begun or not: its aside queue's runner knows, and to one that has an init record does nothing. */
 static void timer_fire_begin_owner(struct engine *e, uint32_t timer, uint64_t owner_key)
 {
     struct worker *w = e->control;
     actor_ref owner = e->segment.timers[timer].owner;
-    if (actor_key_kind(owner_key) == ACTOR_NEW || actor_key_kind(owner_key) == ACTOR_ASIDE)
+    if (timer_fire_owner_may_begin(owner_key))
         *outbox_append(w, actor_key_destination(owner_key), envelope_size(0)) =
             (struct envelope){ .to = owner, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
     timer_fire_drop(e, timer);
@@ -194,7 +199,7 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     uint64_t owner = timer_fire_key(e, durable->owner),
              key = timer_fire_key(e, segment_timer_message(&e->segment, durable)->to);
     if (owner != ACTOR_FREE && timers_is_of_another_life(e, durable, owner)) {
-        if (actor_key_kind(owner) != ACTOR_NEW ||
+        if (!timer_fire_owner_may_begin(owner) ||
             outbox_look_for_room(e->control, actor_key_destination(owner)))
             timer_fire_begin_owner(e, timer, owner);
         else
