@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "client-lib/src/admin_call.h"
+#include "client-lib/src/connect.h"
 #include "client-lib/src/observe_file.h"
 
 struct odeon_observer {
@@ -53,6 +54,8 @@ static int observe_ask(struct odeon_client *client, int *ret_fd)
 
 int odeon_observe_open(struct odeon_client *client, struct odeon_observer **ret)
 {
+    WITHOUT_CANCELLATION;
+
     struct odeon_observer *observer;
     int fd = -1, r;
 
@@ -80,6 +83,8 @@ int odeon_observe_open(struct odeon_client *client, struct odeon_observer **ret)
 
 struct odeon_observer *odeon_observe_close(struct odeon_observer *observer)
 {
+    WITHOUT_CANCELLATION;
+
     if (observer) {
         observe_file_forget(&observer->now);
         observe_file_forget(&observer->before);
@@ -92,6 +97,8 @@ struct odeon_observer *odeon_observe_close(struct odeon_observer *observer)
 
 int odeon_observe_look(struct odeon_observer *observer, uint64_t *ret_ns)
 {
+    WITHOUT_CANCELLATION;
+
     struct observe_file look;
     int r;
 
@@ -430,6 +437,8 @@ static void observe_add_traced(struct odeon_observer *observer, uint32_t worker,
 int odeon_observe_traced(struct odeon_observer *observer, uint64_t *ret_lost,
                          struct odeon_list **ret)
 {
+    WITHOUT_CANCELLATION;
+
     struct observed_record *records;
     struct odeon_list *list;
     uint64_t lost = 0;

@@ -18,6 +18,7 @@
 
 #include <odeon/stats.h>
 
+#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 #include "proto/stats_layout.h"
 
@@ -168,6 +169,8 @@ static const char *stats_default_path(char *buffer, size_t size)
 
 int odeon_stats_open(const char *path, struct odeon_stats **ret_stats)
 {
+    WITHOUT_CANCELLATION;
+
     struct odeon_stats *stats;
     char buffer[4096];
     int result;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,32 @@ static void test_where_it_is_found(void **state)
     assert_int_equal(odeon_stats_open("/dev/null", &stats), -EPROTO);
 }
 
+/* Is cancelled already: opening would be where that takes effect, and leave a descriptor. */
+static void *open_cancelled(void *argument)
+{
+    struct odeon_stats *stats = NULL;
+    int state, r;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_cancel(pthread_self());
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    r = odeon_stats_open(argument, &stats);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    odeon_stats_close(stats);
+    return r == 0 && state == PTHREAD_CANCEL_ENABLE ? argument : NULL;
+}
+
+static void test_opening_is_no_place_to_end(void **state)
+{
+    struct file *file = *state;
+    pthread_t thread;
+    void *result;
+
+    assert_int_equal(pthread_create(&thread, NULL, open_cancelled, file->path), 0);
+    pthread_join(thread, &result);
+    assert_ptr_equal(result, file->path);
+}
+
 static void expect_refused(struct file *file, const char *why)
 {
     struct odeon_stats *stats = NULL;
@@ -303,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_values_sums_and_derived_figures, setup, teardown),
         cmocka_unit_test_setup_teardown(test_counters_go_by_their_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_service, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_opening_is_no_place_to_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_where_it_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_headers, setup, teardown),
     };
