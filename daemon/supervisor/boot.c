@@ -290,8 +290,9 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
     int r;
 
     boot->start_id = 0;
-    /* the service has failed meanwhile, over a plugin: this one is being killed */
-    if (seat->given_up)
+    /* over a plugin the service has failed meanwhile, or this one is being killed: it may have said
+     * that it is ready before it was hit, and whoever waits would be sent to one that ends */
+    if (seat->given_up || seat->executor.killed)
         return;
     boot->ready_ns = uv_hrtime();
     safe_mode_on_ready(seat);
