@@ -120,7 +120,7 @@ struct budget_time {
 static inline struct budget_time budget_time_of(const struct engine *e, uint64_t key,
                                                 uint16_t message_type)
 {
-    const struct actor_type *type = load_relaxed(&e->types.known[actor_key_type(key)]);
+    const struct actor_type *type = load_acquire(&e->types.known[actor_key_type(key)]);
     if (!type || message_type >= ODEON_MESSAGE_TYPES_MAX)
         return (struct budget_time){ 0 };
     uint32_t index = type->index_of[message_type];

@@ -217,7 +217,7 @@ turn_loop_begin_otherwise(struct worker *w, struct actor *actor, const uint64_t 
     if ((key & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
         (uint16_t)meta < MESSAGE_TYPE_FIRST_PLAIN)
         return NULL;
-    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    const struct actor_type *type = load_acquire(&w->turn.types[actor_key_type(key)]);
     if (!type || !pace_is_quick(type, BEHAVIOUR_NONE))
         return NULL;
     w->ctx.self = to;
@@ -250,7 +250,7 @@ turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
     if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != (actor_ref_upper(to) | w->turn.key_live) ||
                  w->turn.slots[slot].spawn_worker != w->id))
         return turn_loop_begin_otherwise(w, actor, words, ret_reason);
-    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    const struct actor_type *type = load_acquire(&w->turn.types[actor_key_type(key)]);
     if (unlikely(!type))
         return NULL;
     const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
