@@ -159,8 +159,11 @@ struct shelves {
 
 /* Init records that are being sent (timers/owed.h). */
 struct owed {
-    uint64_t due_ns;                   /* when to go on, 0: there are none */
-    uint32_t slot;                     /* where */
+    uint64_t due_ns; /* when to go on, 0: there are none */
+    uint32_t slot;   /* where */
+    bool again;      /* somebody before it had no room */
+    bool is_later;   /* a pass for those that had none in the one before */
+    uint64_t full[ODEON_QUEUES_MAX / 64], former[ODEON_QUEUES_MAX / 64]; /* queues without room */
     bool types[ODEON_ACTOR_TYPES_MAX]; /* ... to actors of these */
 };
 

@@ -162,6 +162,13 @@ static bool special_aside_begin(struct worker *w, const struct envelope *envelop
         detour_send_on(w, envelope, envelope->to);
         return false;
     default:
+        /* Who has begun needs none. For who has not, nothing else may come, and they are few: one
+         * for each timer of its former life. A window has room for them. */
+        if (envelope->type == MESSAGE_TYPE_INIT) {
+            if (!actors_has_state(w->engine, actor_ref_slot(envelope->to)))
+                detour_send_on(w, envelope, envelope->to);
+            return false;
+        }
         PROBE(refuse, envelope->to, envelope->from, envelope->type, REASON_QUEUE_FULL);
         observe_refused(w, envelope,
                         segment_type_of_key(&w->engine->segment, actor_key_type(receiver->key)),

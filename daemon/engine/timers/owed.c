@@ -8,7 +8,17 @@
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/timers/timers.h"
 
-enum { OWED_AGAIN_NS = 10000000 }; /* where a queue is full */
+enum { OWED_AGAIN_NS = 100000000 }; /* where a queue is full */
+
+/* By number; two that share a bit cost a record that does nothing. */
+static uint64_t *owed_word(uint64_t *words, uint32_t queue)
+{
+    return &words[queue % ODEON_QUEUES_MAX / 64];
+}
+static uint64_t owed_bit(uint32_t queue)
+{
+    return UINT64_C(1) << queue % 64;
+}
 
 /* Those of a type that is run, as far as it is known: what is said of such an actor may be older
  * than it is, and an init record is sent to one that has begun. */
@@ -33,6 +43,8 @@ void owed_look(struct engine *e)
     if (any) {
         owed->slot = ODEON_PORTS_MAX;
         owed->due_ns = 1;
+        owed->again = owed->is_later = false;
+        memset(owed->full, 0, sizeof(owed->full));
         timers_set_clock(e);
     }
     pthread_mutex_unlock(&e->timers.mutex);
@@ -49,20 +61,36 @@ static void owed_end(struct engine *e)
     memset(owed, 0, sizeof(*owed));
 }
 
-/* False: it has to wait. */
-static bool owed_send_to(struct engine *e, uint32_t slot)
+/* Behind the last slot, some queues were full: once more for those alone, as the records of others
+ * may wait in theirs. */
+static void owed_pass_again(struct owed *owed, uint64_t now_ns)
 {
+    owed->again = false;
+    owed->is_later = true;
+    memcpy(owed->former, owed->full, sizeof(owed->former));
+    memset(owed->full, 0, sizeof(owed->full));
+    owed->slot = ODEON_PORTS_MAX;
+    owed->due_ns = now_ns + OWED_AGAIN_NS;
+}
+
+static void owed_send_to(struct engine *e, uint32_t slot)
+{
+    struct owed *owed = &e->timers.owed;
     /* acquire: the spawn's stores to the slot */
     uint64_t key = load_acquire(&e->actors.table[slot].key);
-    if (!owed_is_to(e, slot, key))
-        return true;
-    if (!outbox_look_for_room(e->control, actor_key_destination(key)))
-        return false;
-    *outbox_append(e->control, actor_key_destination(key), envelope_size(0)) =
+    uint32_t queue = actor_key_destination(key);
+    if (!owed_is_to(e, slot, key) ||
+        (owed->is_later && !(*owed_word(owed->former, queue) & owed_bit(queue))))
+        return;
+    if (!outbox_look_for_room(e->control, queue)) {
+        *owed_word(owed->full, queue) |= owed_bit(queue);
+        owed->again = true;
+        return;
+    }
+    *outbox_append(e->control, queue, envelope_size(0)) =
         (struct envelope){ .to = actor_ref_make(slot, actor_key_generation(key)),
                            .type = MESSAGE_TYPE_INIT,
                            .flags = ENVELOPE_INIT };
-    return true;
 }
 
 void owed_send(struct engine *e, uint64_t now_ns)
@@ -72,16 +100,18 @@ void owed_send(struct engine *e, uint64_t now_ns)
     uint32_t high = load_relaxed(&e->segment.header->slots_high), n = 0;
     if (owed->due_ns == 0 || owed->due_ns > now_ns)
         return;
+    if (owed->slot >= high && owed->again) {
+        owed_pass_again(owed, now_ns);
+        return;
+    }
     if (owed->slot >= high) {
         owed_end(e);
         return;
     }
     owed->due_ns = 1;
+    /* whose queue is full keeps nobody else: those are looked for once more behind the last one */
     for (; owed->slot < high && n < OWED_LOOKS && w->outbox.length < OWED_BYTES; n++, owed->slot++)
-        if (!owed_send_to(e, owed->slot)) {
-            owed->due_ns = now_ns + OWED_AGAIN_NS;
-            break;
-        }
+        owed_send_to(e, owed->slot);
     if (w->outbox.length > 0)
         commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
 }
