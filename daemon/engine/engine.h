@@ -332,8 +332,7 @@ int engine_message_type_get(struct engine *engine, uint16_t id,
 /* Actor types. -EEXIST: a type of this name is loaded already; -ENOSPC; -E2BIG: a state to be kept
  * that is larger than durable_bytes; -EBADMSG: actors of this name live whose kept state has
  * another size, or is not to be kept any more; -ENOENT: ... that are in a phase which it does not
- * have. The id is the same over restarts. Of a type that ends with an executor nobody is spawned
- * before engine_start(), which ends all that live by then. */
+ * have. The id is the same over restarts. */
 int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info,
                                uint32_t *ret_id);
 /* Whether that would do, but for memory; nothing is changed. For several, one after the other:

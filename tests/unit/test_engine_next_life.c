@@ -145,14 +145,30 @@ static void release(void)
     assert_int_equal(engine_actor_type_release(f.engine, keeper_type), 0);
 }
 
-static int setup(void **state)
+static int open_with(struct engine_config config)
 {
-    (void)state;
-    engine_fixture_open(&f, timer_fixture_config());
+    engine_fixture_open(&f, config);
     policy = RESTART_INIT;
     register_types();
     memset(&seen, 0, sizeof(seen));
     return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return open_with(timer_fixture_config());
+}
+
+/* Two queues, which are soon full. */
+static int setup_narrow(void **state)
+{
+    struct engine_config config = timer_fixture_config();
+
+    (void)state;
+    config.queues_per_worker = 2;
+    config.limit_bytes = 4096;
+    return open_with(config);
 }
 
 static int teardown(void **state)
@@ -223,6 +239,24 @@ static void test_who_was_set_aside(void **state)
     assert_string_equal(state_of(poller), "live");
     look(PERIOD_NS);
     assert_true(seen.ticks > 0);
+}
+
+/* Its ticks went on to the aside queue until that took no more. */
+static void test_who_was_set_aside_for_long(void **state)
+{
+    actor_ref poller = spawn_and_begin(poller_type);
+    const struct segment *segment = &f.engine->segment;
+    const struct segment_queue *aside = &segment->queues[segment->aside_first];
+
+    (void)state;
+    do
+        hangs_in_its_tick();
+    while (queue_backlog_bytes(aside) <= f.config.limit_bytes);
+    restart();
+    look(0);
+    assert_int_equal(seen.inits, 1);
+    assert_string_equal(state_of(poller), "live");
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
 }
 
 /* ---- not run */
@@ -296,6 +330,58 @@ static void test_begins_behind_a_kill(void **state)
     restart();
     look(0);
     assert_int_equal(seen.inits, 1);
+}
+
+static uint32_t queue_of(actor_ref ref)
+{
+    struct engine_actor_view view;
+
+    assert_int_equal(engine_actor_get(f.engine, ref, &view), 0);
+    return view.queue;
+}
+
+static void run_queue(uint32_t queue)
+{
+    while (urgent_mailbox_has_work(f.engine, queue) && owner_take(&f.engine->sources[queue], 0, 0))
+        mailbox_run(f.engine->workers[0], queue, false);
+}
+
+/* A queue that is full and is not run, of the first of them, keeps those behind it waiting for
+ * nothing. */
+static void test_begins_beside_a_full_queue(void **state)
+{
+    uint64_t now_ns = clock_now_ns();
+    actor_ref first = engine_fixture_spawn(&f, plain_type, NULL, 0), other;
+
+    (void)state;
+    uint64_t others = 0;
+
+    do {
+        other = engine_fixture_spawn(&f, plain_type, NULL, 0);
+        others++;
+    } while (queue_of(other) == queue_of(first));
+    restart_with(register_nothing);
+    timer_fixture_run(&f);
+    assert_string_equal(state_of(other), "new");
+    while (engine_actor_send(f.engine, first, tick_type, NULL, 0) == 0)
+        continue;
+    register_types();
+    for (unsigned i = 0; i < 100; i++) {
+        now_ns += PERIOD_NS * 200;
+        (void)timer_fire_due(f.engine, now_ns);
+    }
+    /* however often that one is looked for, the others have one record each */
+    assert_in_range(queue_backlog_bytes(&f.engine->segment.queues[queue_of(other)]), 1,
+                    others * envelope_size(0));
+    run_queue(queue_of(other));
+    assert_string_equal(state_of(other), "live");
+    assert_string_equal(state_of(first), "new");
+    look(PERIOD_NS);
+    assert_string_equal(state_of(first), "live");
+    assert_int_equal(f.engine->segment.actor_types[plain_type].owed, 1);
+    look(UINT64_C(30000000000)); /* behind the looks above */
+    look(UINT64_C(31000000000));
+    assert_int_equal(f.engine->segment.actor_types[plain_type].owed, 0);
 }
 
 /* Of one that keeps its state, too, whose init record came when its type was not run. */
@@ -460,20 +546,24 @@ static void test_who_begins_by_now(void **state)
     assert_ends_as(RESTART_STOP, RESTART_INIT, REASON_BEGUN_ANEW);
 }
 
-/* Who has registered a type may yet refuse the rest of its plugin, and the start with it. */
-static void test_nobody_ends_before_the_start(void **state)
+static int run_make_watched(struct engine_context *ctx)
+{
+    return engine_ctx_spawn(ctx, watched_type, &(struct engine_spawn){ .name = "watched" },
+                            &watched);
+}
+
+/* By the start of a plugin, which comes before that of the workers: in each life anew. */
+static void test_who_is_made_before_the_start(void **state)
 {
     (void)state;
-    assert_int_equal(engine_actor_spawn(f.engine, watched_type, "watched", NULL, 0, &watched), 0);
-    timer_fixture_run(&f);
     policy = RESTART_STOP;
-    restart();
-    assert_lives(true);
-    policy = RESTART_INIT;
-    restart();
-    assert_int_equal(engine_start(f.engine), 0);
-    assert_lives(true);
-    engine_stop(f.engine);
+    for (unsigned life = 0; life < 2; life++) {
+        restart();
+        assert_int_equal(engine_run(f.engine, run_make_watched), 0);
+        assert_int_equal(engine_start(f.engine), 0);
+        assert_lives(true);
+        engine_stop(f.engine);
+    }
 }
 
 int main(void)
@@ -481,11 +571,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
         TEST(who_was_set_aside),
+        cmocka_unit_test_setup_teardown(test_who_was_set_aside_for_long, setup_narrow, teardown),
         TEST(ticks_without_a_plugin),
         TEST(ticks_in_quarantine),
         TEST(begins_with_its_plugin),
         TEST(begins_when_released),
         TEST(begins_behind_a_kill),
+        cmocka_unit_test_setup_teardown(test_begins_beside_a_full_queue, setup_narrow, teardown),
         TEST(a_kept_one_begins_with_its_plugin),
         TEST(many_begin_with_their_plugin),
         TEST(begins_with_its_plugin_beside_a_worker),
@@ -493,7 +585,7 @@ int main(void)
         TEST(whose_first_message_is_suspected),
         TEST(who_ends_by_now),
         TEST(who_begins_by_now),
-        TEST(nobody_ends_before_the_start),
+        TEST(who_is_made_before_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

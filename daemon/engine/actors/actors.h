@@ -26,9 +26,8 @@
 
 int actors_init(struct engine *engine);
 void actors_fini(struct engine *engine);
-/* Before workers run, and behind all types that were registered until then: those that end with an
- * executor have ended, also where the plugin of their type is not there. Not earlier: while plugins
- * are loaded the start may still be refused, and the next one have the policy from before. */
+/* Before workers run: those that end with an executor have ended, also where the plugin of their
+ * type is not there. */
 void actors_end_stopped(struct engine *engine);
 /* What engine_actor_type_register() and engine_actor_type_release() are, but for what the type's
  * actors are owed (timers/owed.h). */

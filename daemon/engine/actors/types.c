@@ -210,7 +210,8 @@ static struct actor_type *type_new(const struct engine *e,
     return type;
 }
 
-/* Live actors of a stop-at-crash type, left over from before this start. */
+/* Live actors of a stop-at-crash type, left over from before this start: they end now, before
+ * anybody can reach them. */
 static void types_end_left_over(struct engine *e, uint32_t id)
 {
     for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
@@ -225,7 +226,8 @@ static void types_end_left_over(struct engine *e, uint32_t id)
 void actors_end_stopped(struct engine *e)
 {
     for (uint32_t id = 1; id < load_relaxed(&e->segment.header->n_actor_types); id++)
-        if (e->segment.actor_types[id].restart == RESTART_STOP)
+        if (e->segment.actor_types[id].restart == RESTART_STOP &&
+            !load_relaxed(&e->types.known[id]))
             types_end_left_over(e, id);
 }
 
@@ -245,6 +247,8 @@ int actor_types_register(struct engine *e, const struct engine_actor_type_info *
         return r;
     }
     phases_publish(e, type, true); /* before the first one, which is looked at first */
+    if (info->restart == RESTART_STOP && !e->started)
+        types_end_left_over(e, id);
     observe_name_type(e, id, info);
     store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */
     store_release(&e->types.spawnable[id], type); /* read (acquire) by spawn */

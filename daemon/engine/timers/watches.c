@@ -284,16 +284,13 @@ void watches_recover(struct engine *e)
     }
 }
 
-/* Its actor begins anew, or ends, with this executor, and has not ended so far. */
+/* Its actor begins anew, or ends, with this executor, or has ended as its type was registered. */
 static void watches_judge_one(struct engine *e, struct segment_timer *timer)
 {
-    uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(timer->watched)].word);
-    if (slot_word_state(word) != ACTOR_SLOT_LIVE ||
-        slot_word_generation(word) != actor_ref_generation(timer->watched))
+    enum envelope_reason reason = watches_recover_reason(e, timer->watched);
+    if (reason != REASON_NOT_RESUMED && reason != REASON_BEGUN_ANEW)
         return;
-    timer->end = e->segment.actor_types[slot_word_type(word)].restart == RESTART_STOP
-                     ? REASON_NOT_RESUMED
-                     : REASON_BEGUN_ANEW;
+    timer->end = reason;
     crash_order();
 }
 

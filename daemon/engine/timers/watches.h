@@ -71,6 +71,5 @@ void watches_type_quarantined(struct engine *engine, uint32_t type);
 /* Those whose actors have ended, or begin anew, know of it; before anybody is spawned. */
 void watches_recover(struct engine *engine);
 /* The types that are loaded may have another policy than recovery knew of: what the watches of
- * actors that are left over know is told by that one. Before those that it ends have ended, and
- * before any timer is looked at. */
+ * actors that are left over know is told by that one. Before any timer is looked at. */
 void watches_judge(struct engine *engine);
