@@ -121,7 +121,8 @@ static void keeper_join(struct keeper *self, struct engine_context *ctx)
     if (self->joined)
         return;
     int r = engine_ctx_join(ctx, KEEPERS_GROUP);
-    if (r == -EAGAIN) /* another turn makes the group */
+    /* another turn makes the group, or other actors have all slots just now: the next time */
+    if (r == -EAGAIN || r == -ENOSPC)
         return;
     promises_must(r, "join");
     self->joined = 1;
