@@ -106,7 +106,8 @@ static int command_executor_set_answer(struct reply *reply, const struct setting
     body->moved = done->moved;
     for (size_t i = 0; i < change->n_later; i++) {
         later[i] = reply_string(change->later[i]);
-        if (settings_sizes_has(change->later[i]))
+        /* workers wait for nothing but room */
+        if (settings_sizes_has(change->later[i]) || strcmp(change->later[i], "workers") == 0)
             sizes[body->n_sizes++] = later[i];
     }
     body->later = later;

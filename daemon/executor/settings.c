@@ -496,11 +496,10 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
 int settings_check(const struct settings *settings, struct explain *explain)
 {
     if (settings->workers > settings->workers_max)
-        return explain_set(
-            explain, -ERANGE,
-            "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64
-            " has room for, which the configuration says at the start of the service",
-            settings->workers, settings->workers_max);
+        return explain_set(explain, -ERANGE,
+                           "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64
+                           " has room for, which takes a stop and a start of the service",
+                           settings->workers, settings->workers_max);
     if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
         return explain_set(explain, -ERANGE,
                            "settings workers-max = %" PRIu64 " and detached = %" PRIu64

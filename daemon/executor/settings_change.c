@@ -27,6 +27,19 @@ static int change_later(struct settings_change *change, const struct setting_pai
     return 0;
 }
 
+/* More than this start has room for, and the next one will have: they wait as the room does. */
+static int change_workers(struct settings_change *change, uint64_t former,
+                          const struct settings *next, bool later, struct explain *explain)
+{
+    struct setting_pair workers = { "workers", "" };
+
+    if (!later || change->settings.workers <= change->settings.workers_max ||
+        next->workers > next->workers_max)
+        return 0;
+    change->settings.workers = former;
+    return change_later(change, &workers, later, explain);
+}
+
 int settings_change(const struct settings *settings, const struct setting_pair *pairs,
                     size_t n_pairs, bool later, struct settings_change *ret_change,
                     struct explain *explain)
@@ -49,7 +62,9 @@ int settings_change(const struct settings *settings, const struct setting_pair *
         if (r < 0)
             return r;
     }
-    r = settings_check(&ret_change->settings, explain);
+    r = change_workers(ret_change, settings->workers, &next, later, explain);
+    if (r == 0)
+        r = settings_check(&ret_change->settings, explain);
     if (r == 0)
         r = settings_check(&next, explain);
     ret_change->replan = ret_change->settings.smt != settings->smt ||

@@ -138,15 +138,24 @@ static void start_log_sizes(const struct settings *settings)
 /* What somebody has configured, and this start does not do: whoever has edited that line, and
  * wonders, finds here why, and when it comes. */
 static void start_log_sizes_kept(const struct settings *settings, const struct setting_pair *pairs,
-                                 size_t n_pairs)
+                                 size_t n_pairs, const struct settings_machine *machine)
 {
-    struct settings asked = *settings;
-    struct explain nobody_reads_it; /* they have been read before: none is refused */
+    struct settings asked = *settings, fresh;
+    struct explain explain;
     uint64_t value, wanted;
     const char *key;
 
+    /* Whoever followed the advice below would give up the state, and have no service. */
+    explain_init(&explain);
+    if (settings_read_start(&fresh, pairs, n_pairs, machine, &explain) < 0) {
+        log_warning("the service goes on with the sizes of its memory; behind a stop it would not "
+                    "start with those that are configured: %s",
+                    explain.text);
+        return;
+    }
+
     for (size_t i = 0; i < n_pairs; i++)
-        (void)settings_parse(&asked, pairs[i].key, pairs[i].value, &nobody_reads_it);
+        (void)settings_parse(&asked, pairs[i].key, pairs[i].value, &explain);
     for (unsigned i = 0; settings_sizes_get(settings, i, &key, &value); i++)
         if (settings_sizes_get(&asked, i, &key, &wanted) && wanted != value)
             log_warning("%s = %" PRIu64 " waits until the service is stopped and started: its "
@@ -174,8 +183,8 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
                             &executor->topology, explain);
     if (r < 0)
         return r;
-    start_log_sizes_kept(&executor->settings, pairs, start->n_settings);
     machine = start_look_at_machine(executor->topology, NULL);
+    start_log_sizes_kept(&executor->settings, pairs, start->n_settings, &machine);
     (void)settings_read_start(&executor->defaults, NULL, 0, &machine, explain);
     start_log_sizes(&executor->settings);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);

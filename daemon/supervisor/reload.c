@@ -123,10 +123,19 @@ static void reload_on_answer(void *userdata, struct link_request *request, Odeon
 }
 
 /* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
+static bool reload_differs(const struct setting_list *config, const struct setting_list *wanted,
+                           const char *key)
+{
+    const char *old = setting_list_get(config, key), *value = setting_list_get(wanted, key);
+
+    return value && (!old || strcmp(old, value) != 0);
+}
+
 static Odeon__ExecutorSet *reload_make_difference(const struct setting_list *config,
                                                   const struct setting_list *wanted)
 {
     Odeon__ExecutorSet *set = calloc(1, sizeof(*set));
+    bool workers = reload_differs(config, wanted, "workers");
 
     if (!set)
         return NULL;
@@ -134,10 +143,12 @@ static Odeon__ExecutorSet *reload_make_difference(const struct setting_list *con
     set->later = true;
     set->settings = calloc(wanted->n + 1, sizeof(Odeon__Setting *));
     for (size_t i = 0; set->settings && i < wanted->n; i++) {
-        const char *old = setting_list_get(config, wanted->list[i].key);
+        const char *key = wanted->list[i].key, *old = setting_list_get(config, key);
         Odeon__Setting *row;
 
-        if (old && strcmp(old, wanted->list[i].value) == 0)
+        /* workers may wait for room that an earlier reload has asked for: it says so each time */
+        if (old && strcmp(old, wanted->list[i].value) == 0 &&
+            !(workers && strcmp(key, "workers-max") == 0))
             continue;
         row = malloc(sizeof(*row));
         if (!row)

@@ -3,6 +3,7 @@
  * a refusal says finds a service that serves, and in the end the new value.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
         "drain-timeout-ms=500"
 
 static const char *const plain[] = { COMMON, NULL };
+static const char *const bare[] = { "--executor", TEST_EXECUTOR, "--set", "affinity=none",
+                                    "--set",      "actors=1024", NULL };
 static const char *const with_probe[] = { COMMON, "--plugin", TEST_PROBE, NULL };
 
 static struct manager *start(const char *const *arguments)
@@ -159,11 +162,98 @@ static void test_other_sizes_wait(void **state)
     manager_end(manager);
 }
 
+/* ... also where the larger memory has room for more workers: they wait as it does, and a reload
+ * does what else there is to do, whatever has become of odeond since. */
+static void test_a_reload_beside_what_waits(void **state)
+{
+    static const char *const larger[] = { COMMON,  "--set",         "workers=4",
+                                          "--set", "workers-max=4", NULL };
+    static const char applied[] = "has been read again and applied";
+    struct manager *manager = start(plain);
+    struct service *service = manager_service(manager);
+    char path[96];
+    FILE *file;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/conf", service->dir);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    manager_set_program(manager, NULL, larger);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned before = service_log_count(service, applied);
+
+        assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
+        assert_true(wait_until(service_log_count(service, applied) == before + 1));
+        expect_setting(manager, "workers", "2");
+        manager_kill(manager);
+        manager_wait_ready(manager);
+    }
+    manager_end(manager);
+}
+
+static void write_and_reload(struct manager *manager, const char *text)
+{
+    static const char applied[] = "has been read again and applied";
+    struct service *service = manager_service(manager);
+    unsigned before = service_log_count(service, applied);
+    char path[96];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/conf", service->dir);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
+    assert_true(wait_until(service_log_count(service, applied) == before + 1));
+}
+
+/* Room that one reload has asked for is room for what the next one asks. */
+static void test_one_reload_after_the_other(void **state)
+{
+    struct manager *manager = start(bare);
+
+    (void)state;
+    write_and_reload(manager, "workers = 2\nworkers-max = 4\n");
+    write_and_reload(manager, "workers = 4\nworkers-max = 4\nspin-us = 7\n");
+    expect_setting(manager, "workers", "2");
+    expect_setting(manager, "spin-us", "7");
+    assert_true(service_log_has(manager_service(manager),
+                                "workers = 4 takes effect when the service is stopped"));
+    manager_end(manager);
+}
+
+/* Each is good, and together they are not: who is told to stop and start would lose what is kept,
+ * and have no service. */
+static void test_sizes_that_no_start_takes(void **state)
+{
+    static const char *const none[] = {
+        COMMON,           "--set", "limit-bytes=8G", "--set", "outbox-bytes=1G", "--set",
+        "workers-max=64", NULL
+    };
+    struct manager *manager = start(plain);
+    struct service *service = manager_service(manager);
+
+    (void)state;
+    manager_set_program(manager, NULL, none);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_true(wait_until(service_log_has(service, "behind a stop it would not start")));
+    assert_false(service_log_has(service, "waits until the service is stopped and started"));
+    manager_end(manager);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings_that_are_not_live),
         cmocka_unit_test(test_other_sizes_wait),
+        cmocka_unit_test(test_a_reload_beside_what_waits),
+        cmocka_unit_test(test_one_reload_after_the_other),
+        cmocka_unit_test(test_sizes_that_no_start_takes),
     };
 
     return cmocka_run_group_tests_name("persist_sizes", tests, NULL, NULL);
