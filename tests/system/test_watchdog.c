@@ -14,15 +14,15 @@
 
 #include "tests/system/manager.h"
 
-/* Looks are a third of the period apart. The longest wait is twelve of them. */
+/* Looks are a third of the period apart. The longest wait is fifty of them. */
 #define PERIOD  "WATCHDOG_USEC=600000"
-#define PUT_OFF "the next start is in 2560 ms"
-enum { LOOKS = 5, LOOK_NS = 200000000 };
+#define PUT_OFF "the next start is in 10240 ms"
+enum { LOOKS = 5, LOOK_NS = 200000000, KILLS = 64 };
 
 static struct manager *manager;
 static char executor[128]; /* a link, which may go */
 static const char *const arguments[] = {
-    SMALL_SERVICE, "--executor", executor, "--set", "restart-delay-max-ms=2560", NULL
+    SMALL_SERVICE, "--executor", executor, "--set", "restart-delay-max-ms=10240", NULL
 };
 
 static int setup(void **state)
@@ -68,16 +68,19 @@ static bool kill_executor(void)
 static void test_fed_while_a_start_is_put_off(void **state)
 {
     struct service *service = manager_service(manager);
-    unsigned fed, starts;
+    unsigned fed, starts, kills = 0;
 
     (void)state;
+    /* The wait grows while none is ready for long: on a machine that is slow enough it does not. */
     while (!kill_executor())
-        ;
+        if (++kills == KILLS) {
+            print_message("# skipped: each executor was ready for long before the next kill\n");
+            skip();
+        }
     starts = service_log_count(service, "executor started");
     fed = manager_feeds(manager);
     assert_true(wait_until(manager_feeds(manager) >= fed + LOOKS));
     assert_int_equal(service_log_count(service, "executor started"), starts);
-    service_wait_executor(service, 0);
     assert_int_equal(manager_starts(manager), 1);
 }
 
