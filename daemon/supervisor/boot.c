@@ -21,18 +21,23 @@
 #include "daemon/supervisor/seat_ports.h"
 #include "daemon/supervisor/seat_settings.h"
 #include "daemon/supervisor/start_actors.h"
+#include "daemon/supervisor/watchdog.h"
 
 enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
 
-/* Only further than any start before: one that dies over and over does not get on. */
+/* Only further than any start since the last one that served: one that dies over and over does not
+ * get on. The manager has a time for the first start, and its watchdog for the others. */
 static void boot_note_plugin(struct seat *seat)
 {
     struct seat_boot *boot = &seat->boot;
 
-    if (boot->boots > 0 || ++boot->plugins <= boot->plugins_most)
+    if (++boot->plugins <= boot->plugins_most)
         return;
     boot->plugins_most = boot->plugins;
-    seat->ops->further(seat);
+    if (boot->boots > 0)
+        watchdog_feed(seat);
+    else
+        seat->ops->further(seat);
 }
 
 /* The configuration names it, and what a former service had goes on without it. */
@@ -41,8 +46,8 @@ static bool boot_plugin_is_new(const struct seat *seat, const struct kept_plugin
     return seat->service->persist->resumed && plugin->serial == 0 && plugin->replaces == 0;
 }
 
-/* A line of the configuration must not keep from the service what it had, least of all one whose
- * plugin has been loaded by hand from another file. Before what is loaded is recorded. */
+/* A line of the configuration must not keep from the service what it had, if its plugin has been
+ * loaded by hand from another file. Before what is loaded is recorded. */
 static void boot_drop_new_refused(struct seat *seat)
 {
     for (size_t i = seat->plugins.n; i-- > 0;) {
@@ -77,13 +82,20 @@ static void boot_on_plugin_answer(void *userdata, struct link_request *request, 
     if (seat->boot.boots > 0 && ++plugin->refusals < REFUSALS_MAX)
         /* its actors have messages, and the loader took it before: it may lack memory alone */
         executor_link_kill(&seat->executor);
-    else if (seat->boot.boots == 0 && boot_plugin_is_new(seat, plugin))
+    /* its name is that of one loaded by hand; where lines have gone it may be one of theirs */
+    else if (seat->boot.boots == 0 && reply->error == -EEXIST && boot_plugin_is_new(seat, plugin) &&
+             !seat->service->persist->has_dropped_lines)
         log_warning("the line plugin = %s is left out until the next start: the service goes on "
                     "with the plugins that it had, those that were loaded by hand among them",
                     plugin->path);
     else if (seat->boot.boots == 0 && seat->service->persist->resumed)
-        seat->ops->refuse(
-            seat, "a plugin that the former service had is refused; its actors could not run");
+        /* persist.R1: also one of a new line, as a line that names another file now leaves out what
+         * was there before; of that nothing is forgotten until its actors can run */
+        seat->ops->refuse(seat, boot_plugin_is_new(seat, plugin)
+                                    ? "a plugin is refused whose line in the configuration is "
+                                      "new: put the line back or right"
+                                    : "a plugin that the former service had is refused; its "
+                                      "actors could not run");
     else if (seat->boot.boots == 0)
         seat->ops->fail(seat, "a configured plugin was refused; repair or remove it");
 }
@@ -260,6 +272,7 @@ static void boot_become_ready(struct seat *seat)
     struct seat_boot *boot = &seat->boot;
 
     boot->boots++;
+    boot->plugins_most = 0;
     executor_link_set_ready(&seat->executor);
     seat_ports_sync(seat);
     seat_set_state(seat, seat->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);

@@ -87,8 +87,10 @@ static int resume_restore_plugin(struct seat *seat, const struct registry_plugin
         return 0;
     }
     plugin = plugin_store_add(&seat->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
-    if (!plugin)
+    if (!plugin) {
+        log_error("plugin %s: no memory for it", entry->path);
         return -ENOMEM;
+    }
     plugin->serial = entry->serial;
     plugin->configured = entry->configured;
     plugin->replaces = entry->replaces;
@@ -182,6 +184,7 @@ static int resume_restore_plugins(struct seat *seat)
         if (seat->plugins.list[i].configured &&
             !resume_is_configured(seat->service->config, seat->plugins.list[i].path)) {
             log_notice("plugin %s is no longer configured", seat->plugins.list[i].path);
+            seat->service->persist->has_dropped_lines = true;
             resume_drop_plugin(seat, &seat->plugins.list[i]);
         }
     for (size_t i = 0; i < seat->service->config->n_plugins; i++) {

@@ -111,8 +111,11 @@ int seat_make_plugins(struct seat *seat, bool only_check)
             continue;
         }
         plugin = plugin_store_add(&seat->plugins, NULL, config->plugins[i], fd);
-        if (!plugin)
+        if (!plugin) {
+            log_error("plugin %s: no memory, or the service has as many plugins as it may, %d",
+                      config->plugins[i], ODEON_PLUGINS_MAX);
             return -ENOMEM;
+        }
         plugin->configured = true;
     }
     return 0;

@@ -11,7 +11,7 @@
 
 enum { LOOKS_A_PERIOD = 3 };
 
-static void watchdog_feed(struct seat *seat)
+void watchdog_feed(struct seat *seat)
 {
     struct seat_watchdog *watchdog = &seat->watchdog;
 

@@ -9,8 +9,9 @@
  *     before, or rests, and no worker stands still outside of a handler;
  *     when an executor has become ready since then: it dies and is started again, which is the
  *     supervisor's work, not the manager's; while the start that follows one that was ready is put
- *     off (backoff.h), which a new odeond would not do; while the service stops, which has its own
- *     time limit;
+ *     off (backoff.h), which a new odeond would not do; when a start has got further, by one more
+ *     plugin, than any since the last executor that served; while the service stops, which has its
+ *     own time limit;
  *     while the executor stays down over a broken rule, which a new odeond would start (boot.h).
  *
  * It is not fed, and after its period the manager ends the service and starts it again, with all
@@ -44,5 +45,7 @@ struct seat;
 /* `period_us`: the manager's; 0: it watches nobody. */
 void watchdog_init(struct seat *seat, uint64_t period_us);
 void watchdog_fini(struct seat *seat);
+/* The seat gets on, by what only its caller knows. */
+void watchdog_feed(struct seat *seat);
 /* True: it was the answer to a ping. */
 bool watchdog_handle_report(struct seat *seat, const Odeon__Report *report);

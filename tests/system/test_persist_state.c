@@ -426,6 +426,26 @@ static void expect_refused(struct manager *manager, const char *why, const char 
     free(store);
 }
 
+/* A line that names another file now: of the plugin that it named before nothing is forgotten while
+ * the other is refused. */
+static void test_a_line_that_names_another_file(void **state)
+{
+    static const char *const bad[] = { COMMON, "--plugin", TEST_PLUGINS "/wrong_abi.so", NULL };
+    struct manager *manager = start(with_probe);
+    char *store = manager_store_list(manager);
+
+    (void)state;
+    manager_set_program(manager, NULL, bad);
+    assert_int_equal(manager_restart(manager), 0);
+    expect_refused(manager, "whose line in the configuration is new", store);
+    free(store);
+    manager_set_program(manager, NULL, with_probe);
+    assert_int_not_equal(manager_restart(manager), 0); /* it had failed, and says so */
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 1);
+    manager_end(manager);
+}
+
 /* Messages that wait, refused by a build that does not know them, are there for the one that
  * does. */
 static void refuse_and_go_on_by(const char *name, size_t offset, uint32_t step, const char *why)
@@ -716,6 +736,7 @@ int main(void)
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_plugins_from_one_path),
         cmocka_unit_test(test_a_plugin_by_hand_and_by_a_line),
+        cmocka_unit_test(test_a_line_that_names_another_file),
         cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
         cmocka_unit_test(test_a_repaired_plugin_is_gone_on_with),
         cmocka_unit_test(test_a_repaired_plugin_of_the_configuration),

@@ -407,8 +407,7 @@ static void test_slow_ones_have_their_turns(void **state)
     end(&service);
 }
 
-/* Until the executor that serves has been started again so often, and not once more. One that is
- * killed for its plugin may have said before that it is ready. */
+/* Until the executor that serves has been started again so often, and not once more. */
 static void kill_until_restarts(struct service *service, uint64_t restarts)
 {
     pid_t executor = service_executor(service);
