@@ -241,6 +241,9 @@ static int trace_run(struct trace *trace)
     bool past = trace->ctl->option[OPTION_PAST] || trace->id;
     int code = trace_find_service(trace), passed = 0;
 
+    /* a signal may end it anywhere: a line is written whole, or not at all */
+    if (trace->ctl->out == stdout && !past && !trace->has_file)
+        (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!code)
         code = trace_look(trace, past ? TRACE_PAST : TRACE_NONE);
     while (!code && !past && trace->left > 0) {

@@ -321,6 +321,17 @@ static void test_a_signal_ends_it_and_its_file(void **state)
     assert_true(json_is_valid(output));
 }
 
+/* What is in the pipe: whole lines. */
+static void assert_ends_with_a_line(int pipe_end)
+{
+    char bytes[4096], last = 0;
+    ssize_t n;
+
+    while ((n = read(pipe_end, bytes, sizeof(bytes))) > 0)
+        last = bytes[n - 1];
+    assert_int_equal(last, '\n');
+}
+
 /* Whose output nobody reads stands at the full pipe, and ends all the same: there is nothing that
  * has to be ended properly. */
 static void test_a_signal_ends_it_at_a_full_pipe(void **state)
@@ -342,6 +353,7 @@ static void test_a_signal_ends_it_at_a_full_pipe(void **state)
     assert_int_equal(kill(pid, SIGTERM), 0);
     assert_true(wait_until(has_ended(pid, &status)));
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_ends_with_a_line(ends[0]);
     close(ends[0]);
 }
 
