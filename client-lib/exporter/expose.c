@@ -134,6 +134,7 @@ static void expose_counter(const struct figures *figures, size_t i, unsigned mos
                            struct metrics *m)
 {
     unsigned control = figures->n_blocks - 1, left_out = 0;
+    bool summed = false;
     char worker[16];
     double others = 0;
 
@@ -146,11 +147,12 @@ static void expose_counter(const struct figures *figures, size_t i, unsigned mos
             snprintf(worker, sizeof(worker), "%u", k);
             expose_worker(m, worker, value);
         } else {
-            left_out++;
+            left_out += k < figures->n_workers; /* threads of detached actors lie behind those */
+            summed = true;
             others += value;
         }
     }
-    if (left_out > 0)
+    if (summed)
         expose_worker(m, "other", others);
     metrics_leave_out(m, left_out);
     expose_worker(m, "control", figures_of_block(figures, i, control));

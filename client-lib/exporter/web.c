@@ -159,8 +159,10 @@ static enum MHD_Result web_page(struct MHD_Connection *connection, const struct 
  * ask before it does. */
 static bool web_has_room(struct web *web)
 {
-    if (web->unread > WEB_UNREAD_LIMIT)
+    if (web->unread > WEB_UNREAD_LIMIT) { /* one goes all the same: they may hold nothing each */
+        (void)door_end_reader(web->door);
         return false;
+    }
     return web->unread <= WEB_UNREAD_MOST || door_end_reader(web->door);
 }
 

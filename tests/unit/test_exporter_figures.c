@@ -276,6 +276,8 @@ static void test_what_workers_have_counted_stays(void **state)
     expect_line(buffer.bytes, "odeon_gulps_total{worker=\"2\"} 12");
     expect_line(buffer.bytes, "odeon_gulps_total{worker=\"7\"} 100");
     expect_line(buffer.bytes, "odeon_gulps_total{worker=\"other\"} 1000");
+    expect_line(buffer.bytes,
+                "odeon_exporter_series_left_out 0"); /* no worker has none of its own */
     worker(0)->value[STAT_gulps] += 5;
     assert_true(sum_of(scrape_that_grows(), "odeon_gulps_total{") == 1138);
     figures_fini(&figures);

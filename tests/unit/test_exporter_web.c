@@ -178,6 +178,7 @@ static void test_unread_answers_have_a_bound(void **state)
     web.unread = WEB_UNREAD_LIMIT + 1;
     assert_int_equal(get("/metrics"), MHD_HTTP_SERVICE_UNAVAILABLE);
     assert_int_equal(tally.refused[TALLY_BUSY], 2);
+    assert_true(door.connections[0].ended); /* and yet one goes: the others may hold nothing each */
 }
 
 int main(void)
