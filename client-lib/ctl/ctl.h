@@ -112,5 +112,5 @@ int ctl_trace_option_parse(struct ctl *ctl, uint64_t *ret_id);
  * message. */
 int ctl_message_open_port(struct ctl *ctl, const char *to_do, struct odeon_port **ret_port);
 /* `why` the actor cannot be sent it, before the message's name; says what it accepts, with the
- * nearest first. Returns the exit code. */
-int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why);
+ * nearest first. `by_service`: its text says more, to who may not look. Returns the exit code. */
+int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why, bool by_service);

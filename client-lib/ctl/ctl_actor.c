@@ -112,19 +112,32 @@ static bool actor_is_port(const struct odeon_actor_detail *d)
     return *d->actor.kind == '\0' && strcmp(d->actor.type, "port") == 0;
 }
 
-int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why)
+int ctl_message_refuse(struct ctl *ctl, odeon_ref ref, const char *why, bool by_service)
 {
     const char *which = ctl->words[0], *message = ctl->words[1];
     struct odeon_actor_detail *d = NULL;
     struct suggestion near;
     struct cell accepts;
-    char *list = NULL;
+    char *list = NULL, said[512];
     int code;
 
-    if (odeon_actor_show(ctl->client, ref, NULL, &d) < 0)
+    snprintf(said, sizeof(said), "%s", by_service ? odeon_error_text() : "");
+    code = odeon_actor_show(ctl->client, ref, NULL, &d);
+    if (code == -EACCES && said[0]) /* who may not look is told what the service has said */
+        return ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s", which, said);
+    if (code < 0)
         return ctl_fail(ctl, CTL_REFUSED,
                         "cannot send to %s: %s '%s'. See what odeonctl actor show says it accepts",
                         which, why, message);
+    if (d->n_accepts == 0 && !actor_is_port(d)) {
+        bool is_group = strcmp(d->actor.type, "odeon_group") == 0;
+
+        odeon_result_free(d);
+        return ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s '%s'%s", which, why, message,
+                        is_group ? ". See odeonctl message list"
+                                 : ". It accepts nothing, as one does whose plugin is not loaded: "
+                                   "see odeonctl plugin list");
+    }
     if (actor_is_port(d)) {
         odeon_result_free(d);
         return ctl_fail(ctl, CTL_REFUSED,
@@ -159,7 +172,7 @@ int ctl_message_prepare(struct ctl *ctl, struct ctl_message *ret_message)
         return code;
     r = ctl_version_find(ctl, m.to, ctl->words[1], &m.info);
     if (r == -ENOENT)
-        return ctl_message_refuse(ctl, m.to, "there is no message");
+        return ctl_message_refuse(ctl, m.to, "there is no message", true);
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot look up the message '%s'", ctl->words[1]);
     snprintf(what, sizeof(what), "the message '%s'", m.info->name);
@@ -225,7 +238,7 @@ static int actor_check_receiver(struct ctl *ctl, odeon_ref ref)
         return actor_fail_gone(ctl, "send to", ctl->words[0]);
     if (r < 0 && r != -EACCES) /* who may post need not have the role to look */
         return ctl_refuse(ctl, r, "cannot look up %s", ctl->words[0]);
-    return accepts ? 0 : ctl_message_refuse(ctl, ref, "it does not accept");
+    return accepts ? 0 : ctl_message_refuse(ctl, ref, "it does not accept", false);
 }
 
 /* From a port of this program's own: what is in it is run, although it is closed at once. */
@@ -265,7 +278,7 @@ int ctl_actor_send(struct ctl *ctl)
     }
     r = odeon_actor_send_as(ctl->client, m.to, m.info, m.payload, m.size);
     if (r == -EOPNOTSUPP)
-        code = ctl_message_refuse(ctl, m.to, "it does not accept");
+        code = ctl_message_refuse(ctl, m.to, "it does not accept", true);
     else if (r < 0)
         code = actor_fail(ctl, r, "send to", ctl->words[0]);
     else

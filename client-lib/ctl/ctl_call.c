@@ -70,7 +70,7 @@ static int call_fail_refused(struct ctl *ctl, const struct ctl_message *m,
                              const struct odeon_refusal *refusal)
 {
     if (refusal->reason == ODEON_REASON_NOT_ACCEPTED && refusal->to == m->to)
-        return ctl_message_refuse(ctl, m->to, "it does not accept");
+        return ctl_message_refuse(ctl, m->to, "it does not accept", false);
     return ctl_fail(ctl, CTL_REFUSED, "no answer from %s: the message was refused: %s",
                     ctl->words[0], odeon_reason_name(refusal->reason));
 }

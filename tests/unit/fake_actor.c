@@ -75,7 +75,9 @@ int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *nam
                                                     .state = "idle",
                                                     .kind = is_port ? "" : "pinned" },
                                          .phase = "open",
-                                         .n_accepts = fake.accepts_other ? 1 : 2,
+                                         .n_accepts = fake.accepts_nothing ? 0
+                                                      : fake.accepts_other ? 1
+                                                                           : 2,
                                          .accepts = (const char **)fake_accepts +
                                                     (fake.accepts_other ? 1 : 0) };
     return 0;

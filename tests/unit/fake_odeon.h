@@ -30,6 +30,7 @@ struct fake {
     int type_unloaded;
     const char *receiver_type; /* of the actor that is shown */
     int accepts_other;         /* that actor takes the second of fake_accepts alone */
+    int accepts_nothing;       /* ... or none: its plugin is not loaded */
     int show_result;           /* of showing an actor */
     uint32_t message_size;
     int message_tail, message_by_user;

@@ -171,6 +171,11 @@ static void test_what_is_sent_with_a_trace_is_taken(void **state)
     assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_REFUSED);
     check_has(err, "cannot send to 7.5: it does not accept 'counter_add'");
     check_has(err, "It accepts: counter_get");
+    fake.accepts_nothing = 1;
+    assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_REFUSED);
+    check_has(err,
+              "it does not accept 'counter_add'. It accepts nothing, as one does whose plugin");
+    fake.accepts_nothing = 0;
     fake.receiver_type = "port";
     assert_int_equal(run("actor|send|7.5|counter_add|--trace|9"), CTL_REFUSED);
     check_has(err, "cannot send to 7.5: it is a client's port, not an actor");
@@ -223,6 +228,12 @@ static void test_the_version_that_is_accepted_is_sent(void **state)
     fake.show_result = -EACCES;
     assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2"), CTL_DONE);
     expect_sent(3);
+    /* ... who is told what the service has said of it */
+    fake.call_result = -EOPNOTSUPP;
+    fake_say("actors of type counter do not accept counter_add in version 3");
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=3|weight=2"), CTL_REFUSED);
+    check_has(err,
+              "cannot send to 7.5: actors of type counter do not accept counter_add in version 3");
 }
 
 /* Who prints records of an executor that does not answer waits for it once, and not for each type
