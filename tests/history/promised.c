@@ -91,7 +91,7 @@ static void arm(struct promised_state *self, struct odeon_context *ctx, enum pro
 static void ask(struct promised_state *self, struct odeon_context *ctx, bool never,
                 uint32_t span_us)
 {
-    uint64_t number = self->questions + 1, token;
+    uint64_t number = self->questions + 1, token = 0;
 
     note(self, ctx, HISTORY_ASKED, number, span_us);
     if (odeon_ask(ctx, &token, span_us * UINT64_C(1000), odeon_self(ctx, promised),

@@ -51,9 +51,9 @@ static void live(struct service *service)
              note = message_id(client, odeon_message_of(probe_note));
     struct odeon_port *port = port_open_or_fail(client, 1 << 16, 1 << 16, false);
     struct {
-        struct probe_note head;
+        uint32_t level;
         char text[200];
-    } said = { .head.level = 3 };
+    } said = { .level = 3 };
     struct odeon_delivery delivery;
 
     memset(said.text, 'x', sizeof(said.text) - 1);
@@ -193,9 +193,9 @@ static unsigned count_lines(struct service *service, struct odeon_port *port, od
 {
     static unsigned n;
     struct {
-        struct probe_note head;
+        uint32_t level; /* as a probe_note, and its tail */
         char text[32];
-    } said = { .head.level = level }, last = { .head.level = WARNING };
+    } said = { .level = level }, last = { .level = WARNING };
 
     snprintf(said.text, sizeof(said.text), "said %u.", ++n);
     snprintf(last.text, sizeof(last.text), "last %u.", n);

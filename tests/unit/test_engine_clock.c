@@ -121,7 +121,10 @@ static void begin(struct engine_fixture *f)
     static struct engine_behaviour steps[2], drop[1];
     struct engine_config config = engine_fixture_config(2, 1);
 
-    run = sunk = told = jumped_ns = stands_at_ns = jump_every = 0;
+    run = sunk = told = 0;
+    jumped_ns = 0;
+    stands_at_ns = 0;
+    jump_every = 0;
     entered = released = 0;
     config.stealing = STEAL_NONE;
     config.stall_warn_ns = UINT64_C(2) * 1000000000;
@@ -144,7 +147,9 @@ static void end(struct engine_fixture *f)
     assert_int_equal(told, 0);
     engine_stop(f->engine);
     engine_fixture_close(f);
-    jumped_ns = stands_at_ns = crawls_from_ns = 0;
+    jumped_ns = 0;
+    stands_at_ns = 0;
+    crawls_from_ns = 0;
     ticks_rate = rate_before;
 }
 

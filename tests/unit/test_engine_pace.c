@@ -237,7 +237,9 @@ static void begin_held(struct engine_fixture *f, uint32_t workers, enum engine_p
     struct engine_config config = engine_fixture_config(workers, 1);
 
     fixture = f;
-    sunk = run = failed = looks = stop = 0;
+    sunk = run = failed = 0;
+    looks = 0;
+    stop = 0;
     config.observed = observed;
     config.stealing = STEAL_NONE;
     config.throughput = 1 << 20;
