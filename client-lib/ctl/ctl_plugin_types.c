@@ -59,14 +59,6 @@ static void ctl_plugin_types_kept(struct plugin_check *check, const struct odeon
                           name, body);
 }
 
-/* NULL: there is no pointer to one that ends. */
-static const char *ctl_plugin_types_text(const struct plugin_check *check, uint64_t address)
-{
-    uint64_t text = elf_view_pointer(check->view, address);
-
-    return text ? elf_view_text(check->view, text) : NULL;
-}
-
 static uint64_t ctl_plugin_types_message(const struct plugin_check *check,
                                          const struct odeon_actor_type *type, uint64_t behaviours,
                                          uint32_t i)
@@ -146,8 +138,9 @@ static void ctl_plugin_types_layout(struct plugin_check *check, const struct ode
 static void ctl_plugin_types_args(struct plugin_check *check, uint64_t address,
                                   const struct odeon_actor_type *type, const char *name)
 {
-    const char *fields =
-        ctl_plugin_types_text(check, address + offsetof(struct odeon_actor_type, args_fields));
+    const char *fields = elf_view_text(
+        check->view,
+        elf_view_pointer(check->view, address + offsetof(struct odeon_actor_type, args_fields)));
     size_t n = fields ? strlen(fields) : 0;
 
     if (type->args_size > ODEON_ARGS_LIMIT || n > ODEON_FIELDS_LIMIT)
@@ -206,7 +199,9 @@ static const char *ctl_plugin_types_phase_name(const struct plugin_check *check,
 {
     uint64_t phase = elf_view_pointer(check->view, phases + i * sizeof(uint64_t));
 
-    return ctl_plugin_types_text(check, phase + offsetof(struct odeon_behaviour_set, name));
+    return elf_view_text(
+        check->view,
+        elf_view_pointer(check->view, phase + offsetof(struct odeon_behaviour_set, name)));
 }
 
 static void ctl_plugin_types_phases(struct plugin_check *check, uint64_t address,
@@ -216,8 +211,9 @@ static void ctl_plugin_types_phases(struct plugin_check *check, uint64_t address
         elf_view_pointer(check->view, address + offsetof(struct odeon_actor_type, phases));
     uint64_t behaviours =
         elf_view_pointer(check->view, address + offsetof(struct odeon_actor_type, behaviours));
-    const char *first =
-        ctl_plugin_types_text(check, address + offsetof(struct odeon_actor_type, behaviours_name));
+    const char *first = elf_view_text(
+        check->view, elf_view_pointer(check->view, address + offsetof(struct odeon_actor_type,
+                                                                      behaviours_name)));
 
     if (type->n_phases > PHASES_MAX) {
         plugin_check_note(check, true, "actor type %.64s has %u phases: at most %d are allowed",

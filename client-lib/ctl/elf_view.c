@@ -204,7 +204,8 @@ const char *elf_view_text(const struct elf_view *view, uint64_t address)
     uint64_t at = s ? address - s->p_vaddr : 0;
     const char *text;
 
-    if (!s || at >= s->p_filesz)
+    /* a file's own head lies at address 0: a pointer that is NULL leads to no text */
+    if (address == 0 || !s || at >= s->p_filesz)
         return NULL;
     text = (const char *)view->bytes + s->p_offset + at;
     return memchr(text, '\0', (size_t)(s->p_filesz - at)) ? text : NULL;

@@ -30,7 +30,7 @@ void elf_view_close(struct elf_view *view);
 
 /* False: there is nothing in the file for these addresses; behind a segment's bytes are zeros. */
 bool elf_view_read(const struct elf_view *view, uint64_t address, void *to, size_t size);
-/* NULL: no text that ends is there. */
+/* NULL: no text that ends is there, or the address is 0, as that of a pointer that is NULL. */
 const char *elf_view_text(const struct elf_view *view, uint64_t address);
 /* The pointer that lies there when the file is loaded somewhere from address 0. 0 also for one that
  * leads out of the file. */
