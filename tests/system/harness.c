@@ -101,11 +101,21 @@ static void forget(pid_t pid)
             running[i].pid = 0;
 }
 
+void service_configure(const struct service *service, const char *text)
+{
+    char path[96];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/conf", service->dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
 void service_make_dir(struct service *service)
 {
     const char *parent = getenv("TMPDIR");
-    char path[96];
-    int fd;
 
     /* a slow machine may take as long for a request as for anything */
     (void)setenv("ODEON_TIMEOUT_MS", SERVICE_TIMEOUT_MS, 0);
@@ -118,10 +128,7 @@ void service_make_dir(struct service *service)
     snprintf(service->socket, sizeof(service->socket), "%s/control.sock", service->dir);
     snprintf(service->stats, sizeof(service->stats), "%s/stats", service->dir);
     snprintf(service->log, sizeof(service->log), "%s/log", service->dir);
-    snprintf(path, sizeof(path), "%s/conf", service->dir);
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    close(fd);
+    service_configure(service, "");
 }
 
 static bool become_user(const struct service *service)

@@ -66,6 +66,8 @@ struct service {
 /* `arguments`: further words of odeond's command line, up to NULL; may be NULL. Fresh makes a
  * runtime directory. */
 void service_make_dir(struct service *service);
+/* What the service reads when it starts, or is told to read it again; nothing at first. */
+void service_configure(const struct service *service, const char *text);
 void service_spawn(struct service *service, const char *const *arguments); /* does not wait */
 void service_wait_ready(struct service *service);
 void service_start(struct service *service, const char *const *arguments); /* the three together */

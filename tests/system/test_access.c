@@ -26,23 +26,11 @@ static const struct user somebody = { .uid = 41001, .gid = 41001 },
 
 static struct service service;
 
-static void write_config(const char *content)
-{
-    char path[96];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/conf", service.dir);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(content, file);
-    fclose(file);
-}
-
 static void start(const char *config)
 {
     service_make_dir(&service);
     assert_int_equal(chmod(service.dir, 0755), 0);
-    write_config(config);
+    service_configure(&service, config);
     service_spawn(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
     service_wait_ready(&service);
 }
@@ -60,7 +48,7 @@ static void reload(const char *config)
 {
     unsigned before = service_log_count(&service, "read again and applied");
 
-    write_config(config);
+    service_configure(&service, config);
     assert_int_equal(kill(service.pid, SIGHUP), 0);
     assert_true(wait_until(service_log_count(&service, "read again and applied") > before));
 }
@@ -382,7 +370,7 @@ static void test_reload_takes_roles_away(void **state)
     (void)state;
     SKIP_UNLESS_ROOT();
     start(EVERYBODY_POSTS);
-    write_config("socket-mode = 0666\nrole-post = *\nrole-observe = root\n");
+    service_configure(&service, "socket-mode = 0666\nrole-post = *\nrole-observe = root\n");
     assert_int_equal(pipe2(gate.arrived, O_CLOEXEC), 0);
     assert_int_equal(pipe2(gate.go, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&thread, NULL, reload_meanwhile, &gate), 0);

@@ -174,13 +174,9 @@ static void reload(struct service *service, const char *text)
 {
     static const char applied[] = "the configuration has been read again and applied";
     unsigned before = service_log_count(service, applied);
-    char path[96], output[16384];
-    int fd;
+    char output[16384];
 
-    snprintf(path, sizeof(path), "%s/conf", service->dir);
-    fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    service_configure(service, text);
     assert_int_equal(kill(service->pid, SIGHUP), 0);
     assert_true(wait_until(service_log_count(service, applied) == before + 1));
     /* an executor that answers this has done what it was told before */

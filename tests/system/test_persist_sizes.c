@@ -162,53 +162,36 @@ static void test_other_sizes_wait(void **state)
     manager_end(manager);
 }
 
+static void write_and_reload(struct manager *manager, const char *text)
+{
+    static const char applied[] = "has been read again and applied";
+    struct service *service = manager_service(manager);
+    unsigned before = service_log_count(service, applied);
+
+    service_configure(service, text);
+    assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
+    assert_true(wait_until(service_log_count(service, applied) == before + 1));
+}
+
 /* ... also where the larger memory has room for more workers: they wait as it does, and a reload
  * does what else there is to do, whatever has become of odeond since. */
 static void test_a_reload_beside_what_waits(void **state)
 {
     static const char *const larger[] = { COMMON,  "--set",         "workers=4",
                                           "--set", "workers-max=4", NULL };
-    static const char applied[] = "has been read again and applied";
     struct manager *manager = start(plain);
-    struct service *service = manager_service(manager);
-    char path[96];
-    FILE *file;
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/conf", service->dir);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    assert_int_equal(fclose(file), 0);
     manager_set_program(manager, NULL, larger);
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
     for (unsigned i = 0; i < 2; i++) {
-        unsigned before = service_log_count(service, applied);
-
-        assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
-        assert_true(wait_until(service_log_count(service, applied) == before + 1));
+        write_and_reload(manager, "");
         expect_setting(manager, "workers", "2");
         manager_kill(manager);
         manager_wait_ready(manager);
     }
     manager_end(manager);
-}
-
-static void write_and_reload(struct manager *manager, const char *text)
-{
-    static const char applied[] = "has been read again and applied";
-    struct service *service = manager_service(manager);
-    unsigned before = service_log_count(service, applied);
-    char path[96];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/conf", service->dir);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
-    assert_true(wait_until(service_log_count(service, applied) == before + 1));
 }
 
 /* Room that one reload has asked for is room for what the next one asks. */

@@ -34,18 +34,6 @@ static const char *const two[] = { WITH_STARTER, "--set",         "actor=" FIRST
 /* Takes arguments, and none are given: zeros. */
 static const char *const plain[] = { WITH_STARTER, "--set", "actor=starter plain", NULL };
 
-static void write_conf(const struct service *service, const char *text)
-{
-    char path[96];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/conf", service->dir);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* ODEON_NOBODY: there is none. */
 static odeon_ref find(const struct service *service, const char *name)
 {
@@ -123,7 +111,7 @@ static void reload(struct service *service, const char *conf, const char *outcom
 {
     unsigned before = service_log_count(service, outcome);
 
-    write_conf(service, conf);
+    service_configure(service, conf);
     assert_int_equal(kill(service->pid, SIGHUP), 0);
     assert_true(wait_until(service_log_count(service, outcome) == before + 1));
 }
@@ -169,7 +157,7 @@ static void spawn_with_many(struct service *service)
     for (unsigned i = 0; i < MANY; i++)
         sprintf(conf + strlen(conf), "actor = starter many-%u base=%u\n", i, i);
     service_make_dir(service);
-    write_conf(service, conf);
+    service_configure(service, conf);
     service_spawn(service, bare);
 }
 
@@ -373,7 +361,7 @@ static void test_lines_that_are_none(void **state)
     service_make_dir(&service);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         snprintf(text, sizeof(text), "[odeond]\nactor = %s\n", lines[i].line);
-        write_conf(&service, text);
+        service_configure(&service, text);
         for (unsigned full = 0; full < 2; full++) {
             int status;
 
@@ -386,7 +374,7 @@ static void test_lines_that_are_none(void **state)
                              starts += full);
         }
     }
-    write_conf(&service, "actor = " FIRST "\nactor = " SECOND "\n");
+    service_configure(&service, "actor = " FIRST "\nactor = " SECOND "\n");
     service_spawn(&service, check);
     assert_int_equal(service_wait_end(&service), 0);
     service_end(&service);
