@@ -18,10 +18,7 @@
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/stuck/hold.h"
 #include "tests/unit/engine_client.h"
-#include "tests/unit/engine_fixture.h"
-
-#define HANDLER __attribute__((section("stuck_handlers"), noinline))
-extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
+#include "tests/unit/stuck_handler.h"
 
 enum { N_ACTORS = 4, STUCK = 1, N_MESSAGES = 400, HOLD_NS = 500000000 };
 enum { IDS = 8, PORT = 5, LEFT_NS = 20000000 };
@@ -65,16 +62,6 @@ static void send_all_far(struct engine_context *ctx, uint32_t actor)
         send_far(ctx, i % 3 == 1 ? FARTHER_OF_STUCK : FAR_OF_STUCK);
 }
 
-/* ThreadSanitizer makes what it keeps of a thread's signals in the thread's first call that blocks,
- * and loses a signal that comes just then. */
-HANDLER static void stay(void)
-{
-    usleep(1);
-    store_relaxed(&seen->inside, 1);
-    while (load_acquire(&seen->hold))
-        usleep(50);
-}
-
 /* Numbers come one after the other. What is redelivered may have been seen by a process that was
  * killed before its commit. */
 HANDLER static int on_number(void *self, const void *message, struct engine_context *ctx)
@@ -102,7 +89,7 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
             engine_ctx_send(ctx, refs[2], message_number, 0, &(struct number){ 2, 1000 },
                             sizeof(struct number));
         if (in->number == load_relaxed(&seen->hold_at))
-            stay();
+            stuck_stay(&seen->inside, &seen->hold);
         if (load_relaxed(&seen->sends_far))
             send_all_far(ctx, in->actor);
         if (in->number != ((const volatile struct number *)message)->number || in->actor != STUCK)
@@ -120,17 +107,11 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
     return ALLOCATION_NODELETE;
 }
 
-static bool is_handler(void *userdata, const void *pc)
-{
-    (void)userdata;
-    return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
-}
-
 HANDLER static int hold_and_fail(void *self, const void *args, size_t size,
                                  struct engine_context *ctx)
 {
     (void)self, (void)args, (void)size, (void)ctx;
-    stay();
+    stuck_stay(&seen->inside, &seen->hold);
     return -1;
 }
 
@@ -156,7 +137,7 @@ static void begin_as(struct engine_fixture *f, struct engine_config config,
                      enum engine_placement placement, bool kept)
 {
     memset((void *)seen, 0, sizeof(*seen));
-    config.is_handler = is_handler;
+    config.is_handler = stuck_is_handler;
     config.durable_bytes = 64;
     engine_fixture_open(f, config);
     register_types(f);

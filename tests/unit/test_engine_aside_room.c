@@ -3,10 +3,7 @@
  * short way into its outbox is open again. */
 #include "daemon/engine/commit/outbox.h"
 #include "tests/unit/engine_client.h"
-#include "tests/unit/engine_fixture.h"
-
-#define HANDLER __attribute__((section("stuck_handlers"), noinline))
-extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
+#include "tests/unit/stuck_handler.h"
 
 enum { PORT = 5, HOLD_NS = 500000000 };
 
@@ -18,21 +15,11 @@ static struct {
     _Atomic uint32_t inside, hold;
 } seen;
 
-/* Its first call that blocks is before anybody sends it a signal, for ThreadSanitizer's sake. */
 HANDLER static int on_stay(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self, (void)message, (void)ctx;
-    usleep(1);
-    store_release(&seen.inside, 1);
-    while (load_acquire(&seen.hold))
-        usleep(50);
+    stuck_stay(&seen.inside, &seen.hold);
     return ALLOCATION_NODELETE;
-}
-
-static bool is_handler(void *userdata, const void *pc)
-{
-    (void)userdata;
-    return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
 }
 
 static int begin(void **state)
@@ -41,7 +28,7 @@ static int begin(void **state)
     struct engine_config config = engine_fixture_config(1, 1);
 
     (void)state;
-    config.is_handler = is_handler;
+    config.is_handler = stuck_is_handler;
     engine_fixture_open(&f, config);
     stay_type = engine_fixture_message(&f, "stay", 0, false);
     behaviour[0] = (struct engine_behaviour){ stay_type, 0, 0, on_stay };
