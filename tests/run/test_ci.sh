@@ -7,7 +7,8 @@ ROOT=$(realpath -e "${1-}") || exit 2
 WORK=$(mktemp -d) || exit 2
 trap 'rm -rf "$WORK"' EXIT
 export WORK
-COUNT=0 BROKEN=0
+# shellcheck source=tests/run/is.sh
+. "$(dirname "$0")/is.sh"
 
 mkdir "$WORK/.ci"
 cp "$ROOT/.ci/run" "$WORK/.ci/run"
@@ -30,20 +31,6 @@ mv "$WORK/runs.new" "$WORK/runs"
 wait
 END
 chmod +x "$WORK/test.sh"
-
-# is WHAT GOT EXPECTED
-is()
-{
-    COUNT=$((COUNT + 1))
-    if [ "$2" = "$3" ]; then
-        echo "ok $COUNT - $1"
-    else
-        BROKEN=$((BROKEN + 1))
-        echo "not ok $COUNT - $1"
-        echo "# $2, not $3"
-        sed 's/^/# /' "$WORK/log"
-    fi
-}
 
 # try SIGNAL STATUS: in the background of a script SIGINT would be ignored.
 try()

@@ -8,21 +8,8 @@ LOSING=$(realpath -e "${1-}") || exit 2
 . "$(dirname "$0")/count.sh"
 WORK=$(mktemp -d) || exit 2
 trap 'rm -rf "$WORK"' EXIT
-COUNT=0 BROKEN=0
-
-# is WHAT GOT EXPECTED
-is()
-{
-    COUNT=$((COUNT + 1))
-    if [ "$2" = "$3" ]; then
-        echo "ok $COUNT - $1"
-    else
-        BROKEN=$((BROKEN + 1))
-        echo "not ok $COUNT - $1"
-        echo "# $2, not $3"
-        sed 's/^/# /' "$WORK/log"
-    fi
-}
+# shellcheck source=tests/run/is.sh
+. "$(dirname "$0")/is.sh"
 
 # try WHERE STATUS CTEST_STATUS COUNTED: of a program that is lost there.
 try()
