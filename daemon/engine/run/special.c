@@ -213,7 +213,8 @@ static int special_poison(const struct envelope *envelope)
 }
 
 /* Whoever is not run can be stopped all the same: while its actors live, a plugin cannot be
- * replaced by one that is repaired. Nothing of it has begun, so that no fini is owed. */
+ * replaced by one that is repaired. In this life nothing of it has begun, so that no fini is
+ * owed. */
 static bool special_stops_unrun(const struct worker *w, const struct envelope *envelope,
                                 const struct special_receiver *receiver,
                                 enum envelope_reason reason)
