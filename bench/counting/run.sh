@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh - counts cache lines and locked instructions a message, with 2, 8 and 64 simulated workers
-# (docs/benchmarks.md, Growth), and lists the words of which more are touched the more workers there
+# (docs/benchmarks/growth.md), and lists the words of which more are touched the more workers there
 # are. It measures no time: what else the machine does is nothing to it.
 #
 #   bench/counting/run.sh [--build DIR] [--workers 2,8,64] [--only TRAFFIC,...] [--quick]
