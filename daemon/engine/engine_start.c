@@ -16,6 +16,7 @@
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/wake.h"
 #include "daemon/engine/stuck/hold.h"
+#include "daemon/engine/timers/timer_fire.h"
 #include "daemon/engine/timers/watches.h"
 
 static void engine_start_recovery_publish(struct engine *e, const struct engine_recovery *r)
@@ -106,6 +107,7 @@ int engine_start(struct engine *e)
     reclaim_start(e);
     watches_judge(e);
     actors_end_stopped(e);
+    timer_fire_ends(e); /* watches.W7 */
     e->started = true;
     store_relaxed(&e->stats->executor_started_ns, clock_now_ns());
     for (uint32_t id = 0; id < engine_workers(e); id++) {

@@ -46,6 +46,7 @@ struct shared {
     uint64_t id;
     actor_ref child;
     bool init_fails;
+    actor_ref greets; /* by each init, if it is anybody */
     uint64_t n_notes, n_inits, n_looks;
     struct note notes[NOTES];
 };
@@ -155,8 +156,11 @@ static inline int on_down(void *self, const void *message, struct engine_context
 
 static inline int on_init(void *self, const void *args, size_t size, struct engine_context *ctx)
 {
-    (void)self, (void)args, (void)size, (void)ctx;
+    (void)self, (void)args, (void)size;
     shared->n_inits++;
+    if (shared->greets)
+        assert_int_equal(engine_ctx_send(ctx, shared->greets, word_type, BEHAVIOUR_NONE, NULL, 0),
+                         0);
     return shared->init_fails ? -1 : 0;
 }
 

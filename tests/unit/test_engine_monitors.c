@@ -298,6 +298,30 @@ static void test_who_begins_anew(void **state)
     assert_only_told(other, REASON_BEGUN_ANEW);
 }
 
+/* By its reference nobody could tell whose end it is: the next life must not speak before
+ * (watches.W7). The control thread, which is this one, looks at nothing behind the start. */
+static void test_before_the_next_life_speaks(void **state)
+{
+    (void)state;
+    other = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    run_queues();
+    monitors(other);
+    shared->orders.act = ACT_NOTHING;
+    assert_int_equal(engine_actor_send(f.engine, other, go_type, NULL, 0),
+                     0); /* it begins at once */
+    shared->greets = watcher;
+    restart();
+    uint64_t before = engine_fixture_stat(&f, STAT_messages_processed);
+    assert_int_equal(engine_start(f.engine), 0);
+    while (engine_fixture_stat(&f, STAT_messages_processed) < before + 2)
+        usleep(1000);
+    engine_stop(f.engine);
+    run_queues();
+    assert_int_equal(shared->n_notes, 2);
+    assert_told(0, other, REASON_BEGUN_ANEW);
+    assert_int_equal(shared->notes[1].from, other);
+}
+
 static void test_who_is_not_resumed(void **state)
 {
     (void)state;
@@ -519,6 +543,7 @@ int main(void)
         MONITOR_TEST(test_over_a_restart),
         MONITOR_TEST(test_an_end_that_died),
         MONITOR_TEST(test_who_begins_anew),
+        MONITOR_TEST(test_before_the_next_life_speaks),
         MONITOR_TEST(test_who_is_not_resumed),
         MONITOR_TEST(test_of_a_life_that_is_over),
         MONITOR_TEST(test_who_watched_has_ended),

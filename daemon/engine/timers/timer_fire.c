@@ -275,6 +275,31 @@ static int64_t timer_fire_first(const struct engine *e, uint64_t now_ns)
     return first->timer;
 }
 
+/* A watch that knows of an end, and is due by it. */
+static bool timer_fire_tells(const struct engine *e, uint32_t timer)
+{
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    return timer_word_state(load_relaxed(&durable->word)) == TIMER_LIVE && durable->watched != 0 &&
+           durable->end != REASON_NONE;
+}
+
+/* Nobody runs so far, so that nothing else takes the mutex: it is for the checks alone. */
+void timer_fire_ends(struct engine *e)
+{
+    struct worker *w = e->control;
+    uint64_t now_ns = timers_read_clocks(e);
+    for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
+        if (!timer_fire_tells(e, i))
+            continue;
+        if (!timer_fire_has_room(e))
+            flush_control(w);
+        timer_fire_look_at(e, i, now_ns);
+    }
+    timers_set_clock(e);
+    if (w->outbox.length > 0)
+        flush_control(w);
+}
+
 bool timer_fire_due(struct engine *e, uint64_t now_ns)
 {
     struct worker *w = e->control;

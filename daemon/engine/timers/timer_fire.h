@@ -26,3 +26,7 @@ enum {
 /* All that is due at `now_ns` (CLOCK_MONOTONIC), or as much of it as one look takes: true, there is
  * more. */
 bool timer_fire_due(struct engine *engine, uint64_t now_ns);
+
+/* Those who watch somebody that has ended with the executor before, or begins anew with this one,
+ * are told: before any worker runs (watches.W7). */
+void timer_fire_ends(struct engine *engine);

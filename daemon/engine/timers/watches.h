@@ -20,6 +20,9 @@
  *     it is due.
  * watches.W6  A link outlives its child's lives. A child whose parent has ended, or begins anew,
  *     ends in recovery, before anybody is initialised or spawned.
+ * watches.W7  An end that recovery has found is told before anybody runs: by the same reference the
+ *     next life of one that begins anew may speak at once. Who has no room for the word gets it
+ *     later, as any other.
  */
 #pragma once
 
