@@ -8,7 +8,9 @@
  * States, in this order only:
  *     WAITING    for Start
  *     PORTS      Start has come; `awaited_ports` PortAdd commands follow before recovery
- *     PLUGINS    recovered; `awaited_plugins` PluginLoad requests follow before workers start
+ *     PLUGINS    recovered; `awaited_plugins` PluginLoad requests follow before workers start, and
+ *                a word for each of `refused_plugins`: to go on without it is for odeond to decide,
+ *                and until then nothing is run, as what waits for its actors would be refused
  *     RUNNING    Report.ready has been sent
  *     STOPPING   drained for good; the loop is about to end
  *
@@ -99,7 +101,7 @@ struct executor {
 
     uint64_t entered_ns; /* when main() began */
     uint64_t start_command;
-    uint32_t awaited_ports, awaited_plugins, started_plugins;
+    uint32_t awaited_ports, awaited_plugins, started_plugins, refused_plugins;
 
     struct turns turns;
     uv_poll_t events, stalls, timers;

@@ -27,6 +27,7 @@ static void executor_run_request(struct executor *executor, const Odeon__Command
 {
     bool awaited = executor->state == EXECUTOR_PLUGINS &&
                    command->request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
+    unsigned plugins = awaited ? plugin_registry_count(executor->plugins) : 0;
 
     executor->asker = (struct executor_asker){ .client = command->client_id,
                                                .uid = command->uid,
@@ -34,7 +35,7 @@ static void executor_run_request(struct executor *executor, const Odeon__Command
                                                .may_register = command->may_register };
     command_run(executor, command->id, command->request, frame);
     if (awaited)
-        start_plugin_done(executor);
+        start_plugin_done(executor, plugin_registry_count(executor->plugins) > plugins);
 }
 
 /* What a command is called where turns are told. */
@@ -75,6 +76,9 @@ static void executor_run_on_command(void *userdata, const Odeon__Command *comman
         break;
     case ODEON__COMMAND__BODY_LOG_LEVEL:
         log_set_level((enum log_level)command->log_level->most);
+        break;
+    case ODEON__COMMAND__BODY_GO_WITHOUT:
+        start_go_without(executor);
         break;
     case ODEON__COMMAND__BODY_REQUEST:
         executor_run_request(executor, command, frame);

@@ -445,9 +445,18 @@ void start_port_done(struct executor *executor)
 
 /* ---- plugins, then work */
 
-void start_plugin_done(struct executor *executor)
+void start_plugin_done(struct executor *executor, bool loaded)
 {
-    if (--executor->awaited_plugins == 0)
+    executor->refused_plugins += !loaded;
+    if (--executor->awaited_plugins == 0 && executor->refused_plugins == 0)
+        start_plugins(executor);
+}
+
+void start_go_without(struct executor *executor)
+{
+    if (executor->state != EXECUTOR_PLUGINS || executor->refused_plugins == 0)
+        return;
+    if (--executor->refused_plugins == 0 && executor->awaited_plugins == 0)
         start_plugins(executor);
 }
 

@@ -58,6 +58,50 @@ static void boot_drop_new_refused(struct seat *seat)
     }
 }
 
+/* It runs nothing until it has been told so. */
+static void boot_send_go_without(struct seat *seat)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__Ok body = ODEON__OK__INIT;
+
+    command.body_case = ODEON__COMMAND__BODY_GO_WITHOUT;
+    command.go_without = &body;
+    while (seat->boot.without > 0 && executor_link_send(&seat->executor, &command, NULL, 0) != 0)
+        seat->boot.without--;
+}
+
+static void boot_go_without(struct seat *seat)
+{
+    seat->boot.without++;
+    boot_send_go_without(seat);
+}
+
+static void boot_on_plugin_refused(struct seat *seat, struct kept_plugin *plugin, int error)
+{
+    bool first = seat->boot.boots == 0, is_new = boot_plugin_is_new(seat, plugin);
+
+    if (!first && ++plugin->refusals < REFUSALS_MAX)
+        /* its actors have messages, and the loader took it before: it may lack memory alone */
+        executor_link_kill(&seat->executor);
+    else if (!first)
+        boot_go_without(seat);
+    /* its name is that of one loaded by hand; where lines have gone it may be one of theirs */
+    else if (error == -EEXIST && is_new && !seat->service->persist->has_dropped_lines) {
+        log_warning("the line plugin = %s is left out until the next start: the service goes on "
+                    "with the plugins that it had, those that were loaded by hand among them",
+                    plugin->path);
+        boot_go_without(seat);
+    } else if (seat->service->persist->resumed)
+        /* persist.R1: also one of a new line, as a line that names another file now leaves out what
+         * was there before; of that nothing is forgotten until its actors can run */
+        seat->ops->refuse(seat, is_new ? "a plugin is refused whose line in the configuration is "
+                                         "new: put the line back or right"
+                                       : "a plugin that the former service had is refused; its "
+                                         "actors could not run");
+    else
+        seat->ops->fail(seat, "a configured plugin was refused; repair or remove it");
+}
+
 static void boot_on_plugin_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
     struct seat *seat = userdata;
@@ -79,25 +123,7 @@ static void boot_on_plugin_answer(void *userdata, struct link_request *request, 
         return;
     log_error("plugin %s is not loaded: %s", plugin->path,
               reply->text[0] ? reply->text : strerror(-reply->error));
-    if (seat->boot.boots > 0 && ++plugin->refusals < REFUSALS_MAX)
-        /* its actors have messages, and the loader took it before: it may lack memory alone */
-        executor_link_kill(&seat->executor);
-    /* its name is that of one loaded by hand; where lines have gone it may be one of theirs */
-    else if (seat->boot.boots == 0 && reply->error == -EEXIST && boot_plugin_is_new(seat, plugin) &&
-             !seat->service->persist->has_dropped_lines)
-        log_warning("the line plugin = %s is left out until the next start: the service goes on "
-                    "with the plugins that it had, those that were loaded by hand among them",
-                    plugin->path);
-    else if (seat->boot.boots == 0 && seat->service->persist->resumed)
-        /* persist.R1: also one of a new line, as a line that names another file now leaves out what
-         * was there before; of that nothing is forgotten until its actors can run */
-        seat->ops->refuse(seat, boot_plugin_is_new(seat, plugin)
-                                    ? "a plugin is refused whose line in the configuration is "
-                                      "new: put the line back or right"
-                                    : "a plugin that the former service had is refused; its "
-                                      "actors could not run");
-    else if (seat->boot.boots == 0)
-        seat->ops->fail(seat, "a configured plugin was refused; repair or remove it");
+    boot_on_plugin_refused(seat, plugin, reply->error);
 }
 
 static void boot_send_plugin(struct seat *seat, size_t index)
@@ -179,6 +205,7 @@ static void boot_send_rest(struct seat *seat)
     for (size_t i = 0; i < seat->plugins.n; i++)
         if (!seat->plugins.list[i].left_out && !seat->plugins.list[i].asked)
             boot_send_plugin(seat, i);
+    boot_send_go_without(seat);
 }
 
 void boot_go_on(struct seat *seat)
@@ -415,7 +442,7 @@ void boot_on_exited(struct seat *seat, int wait_status)
 
     line_take_back(&boot->settling); /* of an executor that has gone */
     boot->start_id = boot->ready_ns = 0;
-    boot->plugins = 0;
+    boot->plugins = boot->without = 0;
     boot->start_refused = boot->start_sent = false;
     for (unsigned step = 0; step < START_STEPS; step++)
         boot_note_step(seat, step, step == START_NOTICED ? uv_hrtime() : 0);

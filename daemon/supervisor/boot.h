@@ -2,8 +2,9 @@
 /* Starting executors: the first one and, whenever one dies, the next.  Event loop thread only.
  *
  * Order of a start: Start with the segment, a PortAdd for every port in use, a PluginLoad for every
- * plugin; the executor recovers and reports that it is ready; then the actors that the
- * configuration names (start_actors.h); then what changed meanwhile, then the requests that waited.
+ * plugin, and a word for each that it refuses and is to do without; the executor recovers and
+ * reports that it is ready; then the actors that the configuration names (start_actors.h); then
+ * what changed meanwhile, then the requests that waited.
  */
 #pragma once
 

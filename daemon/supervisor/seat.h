@@ -56,6 +56,7 @@ struct seat_boot {
      * end, before anybody hears of that. */
     int watch_fd;
     uint64_t restarts;
+    uint32_t without; /* plugins that this executor has refused, and has to be told to do without */
     /* plugins that this executor has loaded, and that any has before the first was ready */
     uint32_t plugins, plugins_most;
     enum log_level told_level;   /* that the executor that runs logs down to */

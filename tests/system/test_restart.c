@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The executor dies, by kill or by a handler's crash, and everything goes on. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 
 #include "tests/system/harness.h"
 #include "tests/system/numbers.h"
+#include "tests/system/picky.h"
 #include "tests/system/probe.h"
 
 enum { LOAD_MS = 100 }; /* plugin-load-ms, of one test */
@@ -467,6 +469,61 @@ static void test_a_refused_plugin_is_replaced(void **state)
     end(&service);
 }
 
+static void refuse(const char *path, unsigned mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+/* An executor that has refused a plugin runs nothing until odeond has said whether it goes without
+ * it, however long that takes: what waits for the plugin's actors is there for the next start,
+ * which may have the memory that this one lacked. */
+static void test_what_waits_for_a_refused_plugin(void **state)
+{
+    enum { PINGS = 20, LOOKS = 100 };
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct service service;
+    odeon_ref picky;
+    uint32_t ping;
+    char path[128];
+
+    (void)state;
+    service_make_dir(&service);
+    snprintf(path, sizeof(path), "%s/refuses", service.dir);
+    assert_int_equal(setenv("PICKY_FILE", path, 1), 0);
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20",
+                                         "--plugin", TEST_PROBE, "--plugin", TEST_PICKY, NULL });
+    service_wait_ready(&service);
+    client = service_connect(&service, "restart");
+    port = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    picky = spawn(client, "picky", NULL, NULL, 0);
+    ping = message_id(client, odeon_message_of(picky_ping));
+    refuse(path, 0);
+    assert_int_equal(kill(service_executor(&service), SIGKILL), 0);
+    assert_true(wait_until(access(path, F_OK) < 0)); /* odeond stands still */
+    for (unsigned i = 0; i < PINGS; i++)
+        assert_int_equal(odeon_port_post_wait(port, picky, ping, NULL, 0, SECONDS(PATIENCE_S)), 0);
+    for (unsigned i = 0; i < LOOKS; i++)
+        pause_briefly();
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    for (unsigned i = 0; i < PINGS; i++) {
+        struct odeon_delivery delivery;
+
+        assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(delivery.type, ping);
+        odeon_port_release(port);
+    }
+    assert_int_equal(service_state(&service).executor_restarts, 2);
+    assert_int_equal(unsetenv("PICKY_FILE"), 0);
+    odeon_port_close(port);
+    odeon_client_disconnect(client);
+    end(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_slow_start_is_no_hang),
         cmocka_unit_test(test_slow_ones_have_their_turns),
         cmocka_unit_test(test_a_refused_plugin_is_replaced),
+        cmocka_unit_test(test_what_waits_for_a_refused_plugin),
     };
 
     return cmocka_run_group_tests_name("restart", tests, NULL, NULL);

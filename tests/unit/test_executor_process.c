@@ -112,6 +112,28 @@ static void test_bad_plugins(void **state)
     assert_string_equal(reply->plugin->name, "crasher");
 }
 
+/* What it has refused is done without when it is told so: nothing runs before. */
+static void test_a_refusal_at_the_start(void **state)
+{
+    Odeon__Command go = ODEON__COMMAND__INIT;
+    Odeon__Ok ok = ODEON__OK__INIT;
+    uint64_t id;
+
+    (void)state;
+    go.go_without = &ok;
+    go.body_case = ODEON__COMMAND__BODY_GO_WITHOUT;
+    spawn_executor();
+    id = send_start(0, 3);
+    assert_int_equal(load_plugin("wrong_abi")->error, -EINVAL);
+    send_command(&go, NULL, 0);
+    assert_int_equal(load_plugin("good")->error, 0);
+    assert_int_equal(load_plugin("init_fails")->error, -EINVAL);
+    assert_int_equal(list_actors("echo", 0, 0)->error, -EAGAIN);
+    send_command(&go, NULL, 0);
+    expect_ready(id);
+    assert_int_equal(list_actors("echo", 0, 0)->error, 0);
+}
+
 /* The loader knows a file that it has mapped already under each name that it has had; a
  * descriptor's number comes back for another file. */
 static void test_the_same_file_again(void **state)
@@ -705,6 +727,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_plugins, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_refusal_at_the_start, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_same_file_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_actors, setup, teardown),
