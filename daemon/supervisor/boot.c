@@ -76,13 +76,19 @@ static void boot_go_without(struct seat *seat)
     boot_send_go_without(seat);
 }
 
+static void boot_end_over_plugin(struct seat *seat)
+{
+    seat->boot.over_plugin = true;
+    executor_link_kill(&seat->executor);
+}
+
 static void boot_on_plugin_refused(struct seat *seat, struct kept_plugin *plugin, int error)
 {
     bool first = seat->boot.boots == 0, is_new = boot_plugin_is_new(seat, plugin);
 
     if (!first && ++plugin->refusals < REFUSALS_MAX)
         /* its actors have messages, and the loader took it before: it may lack memory alone */
-        executor_link_kill(&seat->executor);
+        boot_end_over_plugin(seat);
     else if (!first)
         boot_go_without(seat);
     /* its name is that of one loaded by hand; where lines have gone it may be one of theirs */
@@ -110,7 +116,6 @@ static void boot_on_plugin_answer(void *userdata, struct link_request *request, 
 
     if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
         plugin->loaded = true;
-        plugin->refusals = 0;
         boot_note_plugin(seat);
         if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
             log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
@@ -260,6 +265,7 @@ static void boot_on_restart(uv_timer_t *timer)
     int r;
 
     seat->boot.put_off = false;
+    seat->boot.over_plugin = false;
     r = boot_start_executor(seat);
     if (r == 0)
         return;
@@ -279,7 +285,7 @@ static void boot_schedule_restart(struct seat *seat, uint64_t ready_for_ns)
                   "wait, and the "
                   "service does not give up",
                   seat->boot.backoff.failures, (unsigned long long)wait_ms);
-    seat->boot.put_off = ready_for_ns > 0;
+    seat->boot.put_off = ready_for_ns > 0 || seat->boot.over_plugin;
     uv_timer_start(&seat->boot.timer, boot_on_restart, wait_ms, 0);
 }
 
@@ -324,6 +330,14 @@ static void boot_on_settled(struct line_waiter *waiter, int error)
     start_actors_begin(seat, boot_become_ready);
 }
 
+/* Of those that it has; not before, or two that are refused in turn would end one for ever. */
+static void boot_forget_refusals(struct seat *seat)
+{
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        if (seat->plugins.list[i].loaded)
+            seat->plugins.list[i].refusals = 0;
+}
+
 static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
 {
     struct seat_boot *boot = &seat->boot;
@@ -335,6 +349,7 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
     if (seat->given_up || seat->executor.killed)
         return;
     boot->ready_ns = uv_hrtime();
+    boot_forget_refusals(seat);
     safe_mode_on_ready(seat);
     seat_settings_note_kept(seat, report);
     if (boot->boots > 0) {
@@ -427,7 +442,7 @@ static bool boot_judge_end(struct seat *seat, int wait_status, bool looked)
         log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
                   "the executor has stopped itself: %s; nobody is blamed%s", why,
                   stops->held ? "" : "; it is started again and goes on where it was");
-    safe_mode_on_exit(seat, !stopped);
+    seat->boot.over_plugin |= safe_mode_on_exit(seat, !stopped);
     if (stops->held)
         boot_say_held(seat);
     return !stops->held;

@@ -16,14 +16,14 @@ static struct kept_plugin *safe_mode_plugin_started(struct seat *seat, uint32_t 
     return NULL;
 }
 
-void safe_mode_on_exit(struct seat *seat, bool blame)
+bool safe_mode_on_exit(struct seat *seat, bool blame)
 {
     uint32_t place =
         atomic_exchange_explicit(&seat->stats.header->plugin_loading, 0, memory_order_relaxed);
     struct kept_plugin *plugin = place > 0 ? safe_mode_plugin_started(seat, place) : NULL;
 
     if (!plugin || !blame)
-        return;
+        return false;
     plugin->left_out = ++plugin->crashes >= SAFE_MODE_CRASHES;
     if (plugin->left_out)
         log_error("plugin %s has ended the executor %u times while it was loaded: it is left out; "
@@ -33,6 +33,7 @@ void safe_mode_on_exit(struct seat *seat, bool blame)
     else
         log_warning("the executor has ended while it loaded plugin %s (%u of %d)", plugin->path,
                     plugin->crashes, SAFE_MODE_CRASHES);
+    return true;
 }
 
 void safe_mode_on_ready(struct seat *seat)

@@ -17,6 +17,7 @@ struct seat;
 
 enum { SAFE_MODE_CRASHES = 3 };
 
-/* Not to `blame`: the executor has stopped itself over a rule of its own. */
-void safe_mode_on_exit(struct seat *seat, bool blame);
+/* Not to `blame`: the executor has stopped itself over a rule of its own. True: a plugin is blamed,
+ * as may happen so often and no more. */
+bool safe_mode_on_exit(struct seat *seat, bool blame);
 void safe_mode_on_ready(struct seat *seat);

@@ -49,7 +49,8 @@ struct seat_boot {
     uint64_t start_id;  /* of the Start that waits for its answer; 0: none */
     bool start_sent;    /* and the ports and plugins that it announces may follow */
     bool start_refused; /* by the executor that runs: what else it says means nothing, it ends */
-    bool put_off;       /* the next start waits for its time, behind one that was ready */
+    bool over_plugin;   /* the last one ended over one, which happens so often and no more */
+    bool put_off;       /* the next start waits for its time, behind that or one that was ready */
     uint64_t ready_ns;  /* since when the executor is ready; 0: it is not */
     /* What every executor watches processors with (executor/topology_watch.h); -1: none. An inotify
      * instance takes the kernel 5 to 15 ms to end, which it would do in the middle of an executor's

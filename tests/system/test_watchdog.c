@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The service manager's watchdog while no executor runs: fed as long as the next start is put off
- * behind one that was ready, and not when no start gets ready. What fires, and when, is the rig's
- * (tests/rig/test_systemd_watchdog.sh). */
+ * behind one that was ready, or that has refused a plugin, and not when no start gets ready. What
+ * fires, and when, is the rig's (tests/rig/test_systemd_watchdog.sh). */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,8 +23,10 @@ enum { LOOKS = 5, KILLS = 64 };
 
 static struct manager *manager;
 static char executor[128]; /* a link, which may go */
+static char refuses[128];  /* while this is there picky.c refuses to be loaded */
 static const char *const arguments[] = {
-    SMALL_SERVICE, "--executor", executor, "--set", "restart-delay-max-ms=10240", NULL
+    SMALL_SERVICE, "--executor", executor, "--set", "restart-delay-max-ms=10240",
+    "--plugin",    TEST_PICKY,   NULL
 };
 
 static int setup(void **state)
@@ -31,6 +35,9 @@ static int setup(void **state)
     snprintf(executor, sizeof(executor), "/tmp/odeon-test.watchdog-%d", (int)getpid());
     (void)unlink(executor);
     assert_int_equal(symlink(TEST_EXECUTOR, executor), 0);
+    snprintf(refuses, sizeof(refuses), "/tmp/odeon-test.refuses-%d", (int)getpid());
+    (void)unlink(refuses);
+    assert_int_equal(setenv("PICKY_FILE", refuses, 1), 0);
     manager =
         manager_start(&(struct manager_options){ .arguments = arguments, .environment = PERIOD });
     manager_wait_ready(manager);
@@ -42,7 +49,8 @@ static int teardown(void **state)
     (void)state;
     manager = manager_end(manager);
     (void)unlink(executor);
-    return 0;
+    (void)unlink(refuses);
+    return unsetenv("PICKY_FILE");
 }
 
 static bool serves(pid_t former)
@@ -53,35 +61,60 @@ static bool serves(pid_t former)
            strcmp(state.state_name, "running") == 0;
 }
 
-/* Until the next one serves, or its start is put off for the longest time there is: true. */
-static bool kill_executor(void)
+/* Until the next one serves, or the log has `put_off`: true. */
+static bool kill_executor(const char *put_off)
 {
     struct service *service = manager_service(manager);
     pid_t former = service_executor(service);
-    bool put_off = false;
+    bool said = false;
 
     assert_int_equal(kill(former, SIGKILL), 0);
-    assert_true(wait_until(serves(former) || (put_off = service_log_has(service, PUT_OFF))));
-    return put_off;
+    assert_true(wait_until(serves(former) || (said = service_log_has(service, put_off))));
+    return said;
 }
 
-static void test_fed_while_a_start_is_put_off(void **state)
+/* The wait grows while none is ready for long: on a machine that is slow enough it does not. */
+static void kill_until_put_off(const char *put_off)
 {
-    struct service *service = manager_service(manager);
-    unsigned fed, starts, kills = 0;
+    unsigned kills = 0;
 
-    (void)state;
-    /* The wait grows while none is ready for long: on a machine that is slow enough it does not. */
-    while (!kill_executor())
+    while (!kill_executor(put_off))
         if (++kills == KILLS) {
             print_message("# skipped: each executor was ready for long before the next kill\n");
             skip();
         }
-    starts = service_log_count(service, "executor started");
-    fed = manager_feeds(manager);
+}
+
+static void expect_fed_without_a_start(void)
+{
+    struct service *service = manager_service(manager);
+    unsigned starts = service_log_count(service, "executor started"), fed = manager_feeds(manager);
+
     assert_true(wait_until(manager_feeds(manager) >= fed + LOOKS));
     assert_int_equal(service_log_count(service, "executor started"), starts);
     assert_int_equal(manager_starts(manager), 1);
+}
+
+static void test_fed_while_a_start_is_put_off(void **state)
+{
+    (void)state;
+    kill_until_put_off(PUT_OFF);
+    expect_fed_without_a_start();
+}
+
+/* An executor that has refused a plugin is ended, and started again so often, and no more. */
+static void test_fed_behind_a_refused_plugin(void **state)
+{
+    int fd;
+
+    (void)state;
+    kill_until_put_off("the next start is in 2560 ms");
+    fd = open(refuses, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(
+        wait_until(service_log_has(manager_service(manager), "the next start is in 5120 ms")));
+    expect_fed_without_a_start();
 }
 
 static void test_not_fed_when_no_start_succeeds(void **state)
@@ -103,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_fed_while_a_start_is_put_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fed_behind_a_refused_plugin, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_fed_when_no_start_succeeds, setup, teardown),
     };
 
