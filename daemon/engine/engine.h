@@ -335,6 +335,15 @@ int engine_message_type_get(struct engine *engine, uint16_t id,
  * have. The id is the same over restarts. */
 int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info,
                                uint32_t *ret_id);
+/* The same in two steps, of which the first alone takes memory: whoever registers several, all or
+ * none, makes them all first. -ENOMEM. Of the second, which leaves what was made if it fails, the
+ * errors are those above. NULL is nothing to unmake. */
+struct actor_type;
+int engine_actor_type_make(const struct engine_actor_type_info *info, struct actor_type **ret_made);
+int engine_actor_type_register_made(struct engine *engine,
+                                    const struct engine_actor_type_info *info,
+                                    struct actor_type *made, uint32_t *ret_id);
+void engine_actor_type_unmake(struct actor_type *made);
 /* Whether that would do, but for memory; nothing is changed. For several, one after the other:
  * `room`, of zeroes for the first one, is what they take of the tables. */
 struct engine_types_room {

@@ -6,12 +6,28 @@
 #include "daemon/engine/timers/owed.h"
 #include "daemon/engine/timers/timers.h"
 
+int engine_actor_type_register_made(struct engine *e, const struct engine_actor_type_info *info,
+                                    struct actor_type *made, uint32_t *ret_id)
+{
+    int r = actor_types_register(e, info, made, ret_id);
+    if (r == 0)
+        owed_look(e);
+    return r;
+}
+
 int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
                                uint32_t *ret_id)
 {
-    int r = actor_types_register(e, info, ret_id);
+    struct actor_type *made;
+    uint32_t id;
+    int r = actor_types_look(e, info, &id);
     if (r == 0)
-        owed_look(e);
+        r = engine_actor_type_make(info, &made);
+    if (r < 0)
+        return r;
+    r = engine_actor_type_register_made(e, info, made, ret_id);
+    if (r < 0)
+        engine_actor_type_unmake(made);
     return r;
 }
 

@@ -76,14 +76,6 @@ static void plugin_unmap(struct plugin *plugin)
     plugin->fd = -1;
 }
 
-static bool plugin_has_registered(const struct plugin *plugin)
-{
-    for (unsigned i = 0; i < plugin->n_types; i++)
-        if (plugin->types[i].id != 0)
-            return true;
-    return false;
-}
-
 /* As the engine has it, which alone can tell whether it may still run the code. */
 static bool plugin_is_in_engine(const struct plugin *plugin, struct engine *engine)
 {
@@ -219,11 +211,13 @@ static int plugin_translate_types(struct plugin *plugin, engine_behaviour_fn aro
     if (!plugin->types)
         return -ENOMEM;
     for (plugin->n_types = 0; plugin->n_types < d->n_types; plugin->n_types++) {
-        int r =
-            plugin_type_make(&plugin->types[plugin->n_types], d, d->types[plugin->n_types], around);
+        struct plugin_type *type = &plugin->types[plugin->n_types];
+        int r = plugin_type_make(type, d, d->types[plugin->n_types], around);
 
+        if (r == 0)
+            r = plugin_type_prepare(type);
         if (r < 0) {
-            plugin_type_free(&plugin->types[plugin->n_types]);
+            plugin_type_free(type);
             return r;
         }
     }
@@ -283,26 +277,14 @@ static void plugin_lift_quarantine(struct engine *engine, const struct plugin *p
                 (void)engine_actor_type_release(engine, id);
 }
 
-/* All or nothing; the actors' ids go back into the plugin before anybody can run it. */
-static int plugin_register_types(struct engine *engine, struct plugin *plugin,
-                                 struct explain *explain)
+/* The actors' ids go back into the plugin before anybody can run it. Nothing is in the way, and the
+ * memory is there: the first could not be taken back for a later one's sake (plugin.L3). */
+static void plugin_register_types(struct engine *engine, struct plugin *plugin)
 {
     for (unsigned i = 0; i < plugin->n_types; i++) {
-        struct plugin_type *type = &plugin->types[i];
-        int r = engine_actor_type_register(engine, &type->info, &type->id);
-
-        if (r < 0) {
-            uint64_t live;
-
-            type->id = 0;
-            while (i-- > 0)
-                if (engine_actor_type_retire(engine, plugin->types[i].id, &live) == 0)
-                    plugin->types[i].id = 0;
-            return plugin_refuse_type(plugin, type, r, explain);
-        }
-        plugin->descriptor->types[i]->id = type->id;
+        check("plugin.L3", plugin_type_register(&plugin->types[i], engine) == 0);
+        plugin->descriptor->types[i]->id = plugin->types[i].id;
     }
-    return 0;
 }
 
 static bool plugin_has_registered_all(const struct plugin *plugin)
@@ -339,7 +321,8 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
     plugin->initialised = true;
     if (registry->runs)
         plugin_lift_quarantine(registry->engine, plugin);
-    return plugin_register_types(registry->engine, plugin, explain);
+    plugin_register_types(registry->engine, plugin);
+    return 0;
 }
 
 /* Its types can be spawned by now, by others, too: what it returns undoes nothing. */
@@ -384,13 +367,7 @@ static int plugin_enter(struct plugin_registry *registry, struct plugin *plugin,
         r = plugin_start(registry, plugin, explain);
     registry->entering = NULL;
     if (r < 0) {
-        /* A type that could not be taken back is in use: its code has to stay. Rare (memory was
-         * short behind the first one, of which there are actors), and said. */
-        if (plugin_has_registered(plugin))
-            explain_add(explain, "; actors of it run already: it stays mapped until the service "
-                                 "restarts");
-        else
-            plugin_free(plugin, registry->engine);
+        plugin_free(plugin, registry->engine);
         return r;
     }
     plugin->state = PLUGIN_ACTIVE;
@@ -455,14 +432,25 @@ static int plugin_check_blockers(const struct plugin_registry *registry,
     return -EBUSY;
 }
 
+/* For types that are registered again should the unloading be given up. */
+static int plugin_prepare_types(struct plugin *plugin, struct explain *explain)
+{
+    for (unsigned i = 0; i < plugin->n_types; i++)
+        if (plugin_type_prepare(&plugin->types[i]) < 0)
+            return explain_set(explain, -ENOMEM,
+                               "plugin %s cannot be unloaded: there is no memory to have it back "
+                               "should an actor of it be made meanwhile",
+                               plugin->descriptor->name);
+    return 0;
+}
+
 /* Types retired before one that came to life in between are registered again, under their old
  * ids. */
 static void plugin_reactivate(struct plugin_registry *registry, struct plugin *plugin,
                               unsigned n_retired)
 {
     for (unsigned i = 0; i < n_retired; i++) {
-        int r = engine_actor_type_register(registry->engine, &plugin->types[i].info,
-                                           &plugin->types[i].id);
+        int r = plugin_type_register(&plugin->types[i], registry->engine);
 
         if (r < 0)
             log_error("plugin %s: actor type %s could not be made available again: %s",
@@ -533,6 +521,8 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
                            name);
     if (plugin->state != PLUGIN_RETIRED) {
         r = plugin_check_blockers(registry, plugin, explain);
+        if (r == 0)
+            r = plugin_prepare_types(plugin, explain);
         if (r < 0)
             return r;
         plugin->state = PLUGIN_RETIRED;

@@ -14,6 +14,21 @@ void plugin_type_free(struct plugin_type *type)
         free((void *)type->phases[i].run);
     free(type->phases);
     free(type->behaviours);
+    engine_actor_type_unmake(type->made);
+}
+
+int plugin_type_prepare(struct plugin_type *type)
+{
+    return type->made ? 0 : engine_actor_type_make(&type->info, &type->made);
+}
+
+int plugin_type_register(struct plugin_type *type, struct engine *engine)
+{
+    int r = engine_actor_type_register_made(engine, &type->info, type->made, &type->id);
+
+    if (r == 0)
+        type->made = NULL;
+    return r;
 }
 
 /* The sets of behaviours beside the first one. */

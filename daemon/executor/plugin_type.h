@@ -17,6 +17,7 @@ struct plugin_type {
     struct engine_actor_type_info info;
     struct engine_behaviour *behaviours;
     struct engine_behaviour_set *phases; /* with their functions behind them */
+    struct actor_type *made;             /* what it is registered with next; NULL: not made */
 };
 
 /* Of a descriptor that has been checked, whose messages have ids. `around`: what the engine calls
@@ -24,6 +25,10 @@ struct plugin_type {
 int plugin_type_make(struct plugin_type *type, const struct odeon_plugin *descriptor,
                      const struct odeon_actor_type *described, engine_behaviour_fn around);
 void plugin_type_free(struct plugin_type *type);
+/* Takes the memory that registering it needs; -ENOMEM. */
+int plugin_type_prepare(struct plugin_type *type);
+/* Of one that is prepared: 0, or as engine_actor_type_check(). */
+int plugin_type_register(struct plugin_type *type, struct engine *engine);
 /* The plugin's own behaviour for that message in that phase, if it has one of the name, else in the
  * first; NULL: it does not accept the message. */
 odeon_behaviour_fn plugin_type_find_behaviour(const struct plugin_type *type, const char *phase,

@@ -13,6 +13,7 @@ foreach(module settings topology plugin_check message_object host rate control p
 endforeach()
 
 target_link_options(test_executor_plugin_check PRIVATE -Wl,--wrap=process_vm_readv)
+target_link_options(test_executor_reload PRIVATE -Wl,--wrap=calloc)
 target_compile_definitions(test_executor_topology PRIVATE
     MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")
 

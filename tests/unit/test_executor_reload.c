@@ -5,6 +5,16 @@
 #include "daemon/executor/plugin.h"
 #include "timer_fixture.h"
 
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+static unsigned calls, failing; /* of calloc(); the one that fails, from 1, 0: none does */
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return failing != 0 && ++calls == failing ? NULL : __real_calloc(n, size);
+}
+
 static struct engine_fixture f;
 static struct host *host;
 static struct plugin_registry *registry;
@@ -160,6 +170,43 @@ static void test_all_types_or_none(void **state)
     assert_int_equal(n_ran, 2);
 }
 
+static int load_without(unsigned call, struct explain *explain)
+{
+    int r;
+
+    calls = 0;
+    failing = call;
+    r = load(8, explain);
+    failing = 0;
+    return r;
+}
+
+/* plugin.L3, wherever memory runs short: actors of its first type would keep what is refused. */
+static void test_memory_for_all_types_or_none(void **state)
+{
+    struct engine_actor_type_view view;
+    struct explain explain;
+
+    (void)state;
+    assert_int_equal(load(8, &explain), 0);
+    actor_ref who = engine_fixture_spawn(&f, first.id, NULL, 0);
+    send_go(who);
+    restart();
+    unsigned refused = 0;
+    while (load_without(refused + 1, &explain) == -ENOMEM) {
+        refused++;
+        if (strstr(explain.text, "stays mapped"))
+            fail_msg("without call %u: %s", refused, explain.text);
+        for (uint32_t id = 1; engine_actor_type_get(f.engine, id, &view) == 0; id++)
+            assert_false(view.loaded);
+        assert_int_equal(plugin_registry_count(registry), 0);
+    }
+    assert_true(refused > 2);
+    assert_int_equal(plugin_registry_count(registry), 1);
+    send_go(who);
+    assert_int_equal(n_ran, 2);
+}
+
 /* What its start sends to its actors is run. */
 static void test_start_behind_a_quarantine(void **state)
 {
@@ -188,6 +235,7 @@ static void test_start_behind_a_quarantine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { RELOAD_TEST(test_all_types_or_none),
+                                        RELOAD_TEST(test_memory_for_all_types_or_none),
                                         RELOAD_TEST(test_start_behind_a_quarantine) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,11 +29,14 @@ void actors_fini(struct engine *engine);
 /* Before workers run: those that end with an executor have ended, also where the plugin of their
  * type is not there. */
 void actors_end_stopped(struct engine *engine);
-/* What engine_actor_type_register() and engine_actor_type_release() are, but for what the type's
- * actors are owed (timers/owed.h). */
+/* What engine_actor_type_register_made() and engine_actor_type_release() are, but for what the
+ * type's actors are owed (timers/owed.h). */
 int actor_types_register(struct engine *engine, const struct engine_actor_type_info *info,
-                         uint32_t *ret_id);
+                         struct actor_type *made, uint32_t *ret_id);
 int actor_types_release(struct engine *engine, uint32_t id);
+/* The id of a type's name, old or new, or what is in its way. */
+int actor_types_look(struct engine *engine, const struct engine_actor_type_info *info,
+                     uint32_t *ret_id);
 /* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
  * Workers may be running. */
 void actors_widen(struct engine *engine);

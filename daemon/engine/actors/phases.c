@@ -268,12 +268,9 @@ static void phases_rename_keys(struct engine *e, uint32_t id)
 }
 
 /* A set like the first one, with other functions. */
-static struct actor_type *phases_new(struct actor_type *first,
-                                     const struct engine_behaviour_set *set, uint32_t number)
+static void phases_set(struct actor_type *type, const struct actor_type *first,
+                       const struct engine_behaviour_set *set, uint32_t number)
 {
-    struct actor_type *type = malloc(sizeof(*type));
-    if (!type)
-        return NULL;
     memcpy(type, first, sizeof(*type));
     type->key_type = ODEON_ACTOR_TYPES_MAX + number;
     type->is_brief = false;
@@ -283,7 +280,22 @@ static struct actor_type *phases_new(struct actor_type *first,
     strcpy(type->phase, set->name);
     for (uint32_t i = 0; i < type->n_behaviours; i++)
         type->behaviours[i].run = set->run[i];
-    return type;
+}
+
+int phases_make(const struct engine_actor_type_info *info, struct actor_type *first)
+{
+    if (info->n_others == 0)
+        return 0;
+    first->others = calloc(info->n_others, sizeof(*first->others));
+    if (!first->others)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < info->n_others; i++) {
+        first->others[i] = calloc(1, sizeof(*first));
+        if (!first->others[i])
+            return -ENOMEM;
+        first->n_others = i + 1;
+    }
+    return 0;
 }
 
 int phases_open(struct engine *e, const struct engine_actor_type_info *info,
@@ -294,24 +306,13 @@ int phases_open(struct engine *e, const struct engine_actor_type_info *info,
     first->key_type = first->id;
     strcpy(first->phase, phases_first_name(info));
     int r = phases_set_first(e, first->id, first->phase);
-    if (r < 0 || info->n_others == 0) {
-        phases_rename_keys(e, first->id);
-        return r;
-    }
-    first->others = calloc(info->n_others, sizeof(*first->others));
-    if (!first->others)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < info->n_others; i++) {
+    for (uint32_t i = 0; i < info->n_others && r == 0; i++) {
         r = phases_intern(e, first->id, info->others[i].name, &number);
-        if (r < 0)
-            return r;
-        first->others[i] = phases_new(first, &info->others[i], number);
-        if (!first->others[i])
-            return -ENOMEM;
-        first->n_others = i + 1;
+        if (r == 0)
+            phases_set(first->others[i], first, &info->others[i], number);
     }
     phases_rename_keys(e, first->id);
-    return 0;
+    return r;
 }
 
 void phases_publish(struct engine *e, const struct actor_type *first, bool known)

@@ -43,7 +43,9 @@ int phases_check(struct engine *engine, const struct engine_actor_type_info *inf
 /* How many names the table gets by phases_open(). */
 uint32_t phases_count_new(const struct engine *engine, const struct engine_actor_type_info *info,
                           uint32_t id);
-/* -ENOSPC: there are as many names as may be; -ENOMEM. */
+/* Memory for its sets; -ENOMEM, what there is of it goes with phases_free(). */
+int phases_make(const struct engine_actor_type_info *info, struct actor_type *first);
+/* With that. -ENOSPC: there are as many names as may be. */
 int phases_open(struct engine *engine, const struct engine_actor_type_info *info,
                 struct actor_type *first);
 /* All its sets but the first can be found from now on, or not. */

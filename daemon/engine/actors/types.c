@@ -101,8 +101,7 @@ uint32_t engine_message_types_count(const struct engine *e, uint32_t account, ui
     return n - MESSAGE_TYPE_FIRST_USER;
 }
 
-/* The id of a type's name, old or new, or what is in its way. */
-static int types_look(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+int actor_types_look(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
     if (!name_is_good(info->name) || !name_is_good(info->plugin) ||
         info->n_behaviours > ODEON_BEHAVIOURS_MAX || info->n_others > ODEON_TYPE_PHASES_MAX ||
@@ -134,7 +133,7 @@ int engine_actor_type_check(struct engine *e, const struct engine_actor_type_inf
                             struct engine_types_room *room)
 {
     uint32_t id, n = load_relaxed(&e->segment.header->n_actor_types);
-    int r = types_look(e, info, &id);
+    int r = actor_types_look(e, info, &id);
     if (r < 0)
         return r;
     room->types += id == n;
@@ -149,7 +148,7 @@ int engine_actor_type_check(struct engine *e, const struct engine_actor_type_inf
 static int types_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
     uint32_t id, n = load_relaxed(&e->segment.header->n_actor_types);
-    int r = types_look(e, info, &id);
+    int r = actor_types_look(e, info, &id);
     if (r < 0)
         return r;
     struct segment_actor_type *durable = &e->segment.actor_types[id];
@@ -166,16 +165,49 @@ static int types_id(struct engine *e, const struct engine_actor_type_info *info,
     return 0;
 }
 
-static struct actor_type *type_new(const struct engine *e,
-                                   const struct engine_actor_type_info *info, uint32_t id)
+/* What a behaviour is run by. */
+static void types_behaviours_set(struct actor_type *type, const struct engine_actor_type_info *info)
+{
+    memset(type->index_of, BEHAVIOUR_NONE, sizeof(type->index_of));
+    store_relaxed(&type->quick[BEHAVIOUR_NONE], BEHAVIOUR_NEW);
+    if (info->init)
+        store_relaxed(&type->behaviours[BEHAVIOUR_NONE].meta, BEHAVIOUR_META_CLOSED);
+    for (uint32_t i = 0; i < info->n_behaviours; i++) {
+        const struct engine_behaviour *b = &info->behaviours[i];
+        type->listed[i] = *b;
+        type->index_of[b->message_type] = (uint8_t)i;
+        type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type,
+                                                    .size = b->size,
+                                                    .slack = b->has_tail ? UINT16_MAX : 0 };
+        /* the short way is closed until it is known to be quick (pace.h) */
+        type->behaviours[i] =
+            (struct behaviour_slot){ .meta = BEHAVIOUR_META_CLOSED, .run = b->run };
+        store_relaxed(&type->quick[i], BEHAVIOUR_NEW);
+    }
+}
+
+int engine_actor_type_make(const struct engine_actor_type_info *info, struct actor_type **ret_made)
 {
     struct actor_type *type = calloc(1, sizeof(*type));
-    struct engine_behaviour *listed = calloc(info->n_behaviours + 1, sizeof(*listed));
-    if (!type || !listed) {
-        free(type);
-        free(listed);
-        return NULL;
+    if (!type)
+        return -ENOMEM;
+    type->listed = calloc(info->n_behaviours + 1, sizeof(*type->listed));
+    if (!type->listed || phases_make(info, type) < 0) {
+        phases_free(type);
+        return -ENOMEM;
     }
+    *ret_made = type;
+    return 0;
+}
+
+void engine_actor_type_unmake(struct actor_type *made)
+{
+    phases_free(made);
+}
+
+static void types_set(const struct engine *e, const struct engine_actor_type_info *info,
+                      uint32_t id, struct actor_type *type)
+{
     type->first = type;
     type->id = id;
     type->version = info->version;
@@ -186,28 +218,11 @@ static struct actor_type *type_new(const struct engine *e,
     type->is_brief =
         !info->init && !info->fini && info->state_size == 0 && info->restart != RESTART_KEEP;
     type->is_group = info->is_group;
-    type->listed = listed;
     type->init = info->init;
     type->fini = info->fini;
     strcpy(type->name, info->name);
     strcpy(type->plugin, info->plugin);
-    memset(type->index_of, BEHAVIOUR_NONE, sizeof(type->index_of));
-    store_relaxed(&type->quick[BEHAVIOUR_NONE], BEHAVIOUR_NEW);
-    if (info->init)
-        store_relaxed(&type->behaviours[BEHAVIOUR_NONE].meta, BEHAVIOUR_META_CLOSED);
-    for (uint32_t i = 0; i < info->n_behaviours; i++) {
-        const struct engine_behaviour *b = &info->behaviours[i];
-        listed[i] = *b;
-        type->index_of[b->message_type] = (uint8_t)i;
-        type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type,
-                                                    .size = b->size,
-                                                    .slack = b->has_tail ? UINT16_MAX : 0 };
-        /* the short way is closed until it is known to be quick (pace.h) */
-        type->behaviours[i] =
-            (struct behaviour_slot){ .meta = BEHAVIOUR_META_CLOSED, .run = b->run };
-        store_relaxed(&type->quick[i], BEHAVIOUR_NEW);
-    }
-    return type;
+    types_behaviours_set(type, info);
 }
 
 /* Live actors of a stop-at-crash type, left over from before this start: they end now, before
@@ -232,20 +247,16 @@ void actors_end_stopped(struct engine *e)
 }
 
 int actor_types_register(struct engine *e, const struct engine_actor_type_info *info,
-                         uint32_t *ret_id)
+                         struct actor_type *type, uint32_t *ret_id)
 {
     uint32_t id;
     int r = types_id(e, info, &id);
     if (r < 0)
         return r;
-    struct actor_type *type = type_new(e, info, id);
-    if (!type)
-        return -ENOMEM;
+    types_set(e, info, id, type);
     r = phases_open(e, info, type);
-    if (r < 0) {
-        phases_free(type);
+    if (r < 0)
         return r;
-    }
     phases_publish(e, type, true); /* before the first one, which is looked at first */
     if (info->restart == RESTART_STOP && !e->started)
         types_end_left_over(e, id);
