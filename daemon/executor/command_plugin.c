@@ -8,29 +8,35 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 
-static Odeon__Plugin *plugin_row(const struct executor *executor, const struct plugin *plugin,
-                                 struct reply *reply)
+/* With room for so many types; NULL: there is no memory. */
+static Odeon__Plugin *command_plugin_make_row(struct reply *reply, unsigned n_types)
 {
     Odeon__Plugin *row = reply_alloc(reply, sizeof(*row));
-    unsigned n = plugin_count_types(plugin);
-    char **types = reply_alloc(reply, (n + 1) * sizeof(*types));
+    char **types = reply_alloc(reply, (n_types + 1) * sizeof(*types));
 
     if (!row || !types)
         return NULL;
     odeon__plugin__init(row);
+    row->types = types;
+    return row;
+}
+
+static void command_plugin_fill_row(const struct executor *executor, const struct plugin *plugin,
+                                    Odeon__Plugin *row)
+{
+    unsigned n = plugin_count_types(plugin);
+
     row->name = reply_string(plugin_get_name(plugin));
     row->version = reply_string(plugin_get_version(plugin));
     row->path = reply_string(plugin_get_label(plugin));
-    row->types = types;
     for (unsigned i = 0; i < n; i++) {
         struct engine_actor_type_view view;
 
         if (engine_actor_type_get(executor->engine, plugin_get_type(plugin, i), &view) < 0)
             continue;
-        types[row->n_types++] = reply_string(view.name);
+        row->types[row->n_types++] = reply_string(view.name);
         row->actors += view.live;
     }
-    return row;
 }
 
 static void command_plugin_log_plugin(const struct plugin *plugin)
@@ -56,9 +62,12 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
 {
     const char *label = request->plugin_load->path;
     const struct plugin *plugin = NULL;
-    int fd = frame_take_fd(frame, 0);
-    int r;
+    /* first: odeond takes what has no name for refused, and keeps a plugin by its name */
+    Odeon__Plugin *row = command_plugin_make_row(reply, ODEON_PLUGIN_TYPES_MAX);
+    int fd = row ? frame_take_fd(frame, 0) : -1, r;
 
+    if (!row)
+        return -ENOMEM;
     if (frame->fds_lost)
         return explain_set(&reply->explain, -EMFILE,
                            "the executor has no room for the plugin's file (LimitNOFILE=): other "
@@ -77,9 +86,8 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     }
     executor_publish_plugins(executor);
     command_plugin_log_plugin(plugin);
-    reply->message.plugin = plugin_row(executor, plugin, reply);
-    if (!reply->message.plugin)
-        return reply_ok(reply); /* it is loaded, and that is what counts */
+    command_plugin_fill_row(executor, plugin, row);
+    reply->message.plugin = row;
     reply->message.body_case = ODEON__REPLY__BODY_PLUGIN;
     return 0;
 }
@@ -123,9 +131,10 @@ int command_plugin_list(struct executor *executor, const Odeon__Request *request
         Odeon__Plugin *row;
 
         plugin = plugin_registry_get(executor->plugins, (unsigned)index);
-        row = plugin_row(executor, plugin, reply);
+        row = command_plugin_make_row(reply, plugin_count_types(plugin));
         if (!row)
             return -ENOMEM;
+        command_plugin_fill_row(executor, plugin, row);
         body->more = body->n_plugins == n_rows || !reply_row_fits(reply, &row->base);
         if (body->more)
             break;

@@ -4,7 +4,8 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(module settings topology plugin_check message_object host rate control phases reload)
+foreach(module settings topology plugin_check message_object host rate control phases reload
+    load)
     set(name test_executor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_executor_core PkgConfig::CMOCKA)
@@ -14,6 +15,9 @@ endforeach()
 
 target_link_options(test_executor_plugin_check PRIVATE -Wl,--wrap=process_vm_readv)
 target_link_options(test_executor_reload PRIVATE -Wl,--wrap=calloc)
+target_link_options(test_executor_load PRIVATE -Wl,--wrap=calloc)
+target_compile_definitions(test_executor_load PRIVATE TEST_GOOD="$<TARGET_FILE:hostile_good>")
+add_dependencies(test_executor_load hostile_good)
 target_compile_definitions(test_executor_topology PRIVATE
     MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")
 
