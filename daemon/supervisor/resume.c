@@ -154,7 +154,8 @@ static void resume_refresh_plugin(struct seat *seat, struct kept_plugin *old)
     int fd = plugin_copy(path, -1, text);
 
     if (fd < 0) {
-        log_warning("%s: the copy that the former service had is used", text);
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED,
+                  "%s: the copy that the former service had is used", text);
         return;
     }
     plugin = plugin_store_add(&seat->plugins, old->name, path, fd);

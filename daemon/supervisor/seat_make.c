@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/observed_file.h"
@@ -82,6 +83,28 @@ static int seat_make_check(const struct seat *seat, const char *path, int fd)
     return r;
 }
 
+/* The file of a line cannot be read, and there is no copy of it. What a former service had goes on
+ * without it if that is all there; where lines have gone it may be in the place of one of theirs,
+ * and nothing of that is forgotten (persist.R1). 0: so it does; else the start fails. */
+static int seat_make_without(const struct seat *seat, const char *path, const char *why, int error)
+{
+    struct persist *persist = seat->service->persist;
+
+    if (!persist->resumed) {
+        log_error("%s", why);
+        return error;
+    }
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_PLUGIN_REFUSED, "%s", why);
+    if (persist->has_dropped_lines)
+        (void)persist_refuse(persist, "a plugin is missing whose line in the configuration is new: "
+                                      "put the line back, or its file there");
+    else
+        log_error("the line plugin = %s is left out until the next start: the service goes on with "
+                  "the plugins that it had",
+                  path);
+    return 0;
+}
+
 /* After a crash a former service has left all that there are. */
 int seat_make_plugins(struct seat *seat, bool only_check)
 {
@@ -100,8 +123,11 @@ int seat_make_plugins(struct seat *seat, bool only_check)
         fd = plugin_copy(config->plugins[i], -1, text);
 
         if (fd < 0) {
-            log_error("%s", text);
-            return fd;
+            int r = seat_make_without(seat, config->plugins[i], text, fd);
+
+            if (r < 0)
+                return r;
+            continue;
         }
         if (only_check) {
             int r = seat_make_check(seat, config->plugins[i], fd);

@@ -571,8 +571,6 @@ static int supervisor_take_up(struct supervisor *supervisor)
     r = resume_begin(kept, &supervisor->config,
                      &(struct resume_from){ .store = !supervisor->options.foreground,
                                             .discard = supervisor->options.discard_state });
-    if (supervisor->persist.refused)
-        supervisor->exit_status = 1;
     return r < 0 ? r : supervisor_open_runtime(supervisor);
 }
 
@@ -600,6 +598,8 @@ static int supervisor_prepare(struct supervisor *supervisor)
                 r = persist_publish(&supervisor->persist, seat->segment_fd, seat->stats.fd);
             if (r == 0 && !supervisor->persist.refused)
                 r = seat_make_plugins(seat, only_check);
+            if (supervisor->persist.refused)
+                supervisor->exit_status = 1;
         }
     return r;
 }

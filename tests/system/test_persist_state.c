@@ -426,23 +426,60 @@ static void expect_refused(struct manager *manager, const char *why, const char 
     free(store);
 }
 
-/* A line that names another file now: of the plugin that it named before nothing is forgotten while
- * the other is refused. */
-static void test_a_line_that_names_another_file(void **state)
+/* A line that names another file now, which is bad or missing: of the plugin that it named before
+ * nothing is forgotten meanwhile. */
+static void refuse_a_line(const char *file, const char *why)
 {
-    static const char *const bad[] = { COMMON, "--plugin", TEST_PLUGINS "/wrong_abi.so", NULL };
+    const char *const bad[] = { COMMON, "--plugin", file, NULL };
     struct manager *manager = start(with_probe);
     char *store = manager_store_list(manager);
 
-    (void)state;
     manager_set_program(manager, NULL, bad);
     assert_int_equal(manager_restart(manager), 0);
-    expect_refused(manager, "whose line in the configuration is new", store);
+    expect_refused(manager, why, store);
     free(store);
     manager_set_program(manager, NULL, with_probe);
     assert_int_not_equal(manager_restart(manager), 0); /* it had failed, and says so */
     manager_wait_ready(manager);
     assert_int_equal(count_plugins(manager), 1);
+    manager_end(manager);
+}
+
+static void test_a_line_that_names_another_file(void **state)
+{
+    (void)state;
+    refuse_a_line(TEST_PLUGINS "/wrong_abi.so",
+                  "a plugin is refused whose line in the configuration is new");
+    refuse_a_line(TEST_PLUGINS "/nowhere.so",
+                  "a plugin is missing whose line in the configuration is new");
+}
+
+/* A line whose file is missing: what the service had goes on without it, if that is all there. */
+static void test_a_line_whose_file_is_missing(void **state)
+{
+    char line[96], text[256];
+    const char *const configured[] = { COMMON, "--plugin", TEST_PROBE, "--plugin", line, NULL };
+    struct manager *manager = start(with_probe);
+    struct service *service = manager_service(manager);
+
+    (void)state;
+    snprintf(line, sizeof(line), "%s/line.so", service->dir);
+    snprintf(text, sizeof(text), "the line plugin = %s is left out until the next start", line);
+    manager_set_program(manager, NULL, configured);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_true(service_log_has(service, text));
+    assert_int_equal(count_plugins(manager), 1);
+    copy_file(TEST_PASSER, line);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    expect_probe_and_passer(manager);
+    /* its copy serves */
+    assert_int_equal(unlink(line), 0);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    expect_probe_and_passer(manager);
+    assert_int_equal(service_log_count(service, text), 1);
     manager_end(manager);
 }
 
@@ -737,6 +774,7 @@ int main(void)
         cmocka_unit_test(test_plugins_from_one_path),
         cmocka_unit_test(test_a_plugin_by_hand_and_by_a_line),
         cmocka_unit_test(test_a_line_that_names_another_file),
+        cmocka_unit_test(test_a_line_whose_file_is_missing),
         cmocka_unit_test(test_a_repaired_plugin_is_unloaded),
         cmocka_unit_test(test_a_repaired_plugin_is_gone_on_with),
         cmocka_unit_test(test_a_repaired_plugin_of_the_configuration),
