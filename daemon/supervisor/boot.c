@@ -344,9 +344,9 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
     int r;
 
     boot->start_id = 0;
-    /* over a plugin the service has failed meanwhile, or this one is being killed: it may have said
-     * that it is ready before it was hit, and whoever waits would be sent to one that ends */
-    if (seat->given_up || seat->executor.killed)
+    /* over a plugin the service has failed meanwhile, or this one is being killed, or has ended: it
+     * may have said that it is ready before, and whoever waits would be sent to one that ends */
+    if (seat->given_up || seat->executor.killed || seat->executor.ended)
         return;
     boot->ready_ns = uv_hrtime();
     boot_forget_refusals(seat);
@@ -433,7 +433,8 @@ static bool boot_judge_end(struct seat *seat, int wait_status, bool looked)
                                       seat->service->config->rule_stops_max, why);
 
     if (looked)
-        seat->boot.death_explained = stopped || seat->executor.killed;
+        seat->boot.death_explained =
+            stopped || executor_link_was_killed(&seat->executor, wait_status);
     child_describe_status(wait_status, how, sizeof(how));
     if (!stopped)
         log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,

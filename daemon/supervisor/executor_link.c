@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/common/check.h"
@@ -107,11 +108,19 @@ static void executor_link_on_hang(uv_timer_t *timer)
     executor_link_kill(executor);
 }
 
+/* How the kernel tells that the peer has gone, where not by the end of file: it depends on what lay
+ * unread, and says nothing of why. */
+static bool executor_link_is_end(int error)
+{
+    return error == -ECONNRESET || error == -EPIPE;
+}
+
 static void executor_link_on_error(void *userdata, int error)
 {
     struct executor_link *executor = userdata;
 
-    if (error < 0) {
+    executor->ended = true;
+    if (error < 0 && !executor_link_is_end(error)) {
         log_error("connection to the executor: %s: it is stopped and started again",
                   strerror(-error));
         executor_link_kill(executor);
@@ -235,7 +244,7 @@ int executor_link_start(struct executor_link *executor, const char *program, con
         return r;
     }
     executor->state = LINK_STARTING;
-    executor->killed = false;
+    executor->killed = executor->ended = false;
     /* What queues up here is bounded by the numbers of requests and of ports. */
     executor->channel = channel_new(executor->loop, sockets[0], SIZE_MAX, &ops, executor);
     if (!executor->channel) { /* its end is reported like any other */
@@ -249,6 +258,11 @@ void executor_link_kill(struct executor_link *executor)
 {
     executor->killed = true;
     child_kill(&executor->child, SIGKILL);
+}
+
+bool executor_link_was_killed(const struct executor_link *executor, int wait_status)
+{
+    return executor->killed && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
 }
 
 static int executor_link_send_command(struct executor_link *executor, Odeon__Command *command,
@@ -279,7 +293,7 @@ uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *comm
     }
     /* A broken connection is the executor's end, which is reported by itself; anything else would
      * leave it half informed. */
-    if (r != -EPIPE && r != -ECONNRESET) {
+    if (!executor_link_is_end(r)) {
         log_error("a command to the executor cannot be sent: %s: it is stopped and started again",
                   strerror(-r));
         executor_link_kill(executor);
@@ -349,7 +363,7 @@ static void executor_link_send_waiting(struct executor_link *executor)
             executor->waiting_end = &executor->waiting;
         r = executor_link_send_request(executor, request);
         /* gone again, or there are no means: back to the head */
-        if (r == -EPIPE || r == -ECONNRESET || channel_is_short(r)) {
+        if (executor_link_is_end(r) || channel_is_short(r)) {
             if (channel_is_short(r))
                 executor_link_try_later(executor, r);
             request->next = executor->waiting;
@@ -424,7 +438,7 @@ int executor_link_ask(struct executor_link *executor, const struct link_ask *ask
     if (channel_is_short(r))
         executor_link_try_later(executor, r);
     /* what belongs to this start is no concern of the next one's */
-    if (!ask->now && (r == -EPIPE || r == -ECONNRESET || channel_is_short(r))) {
+    if (!ask->now && (executor_link_is_end(r) || channel_is_short(r))) {
         executor_link_append_waiting(executor, request);
     } else if (r < 0) {
         executor_link_request_free(request);

@@ -75,7 +75,8 @@ struct executor_link {
     uv_loop_t *loop;
     enum link_state state;
     struct child child;
-    bool killed; /* by us */
+    bool killed; /* by us, if it has not ended by itself before */
+    bool ended;  /* its connection: what it had sent before may still come */
     struct channel *channel;
     uv_timer_t hang_timer;  /* the connection has ended: so must the process */
     uv_timer_t again_timer; /* executor_link.E5 */
@@ -106,6 +107,8 @@ int executor_link_start(struct executor_link *executor, const char *program, con
 /* Readiness was reported: requests that waited are sent. */
 void executor_link_set_ready(struct executor_link *executor);
 void executor_link_kill(struct executor_link *executor);
+/* Whether that is what the process has died of. */
+bool executor_link_was_killed(const struct executor_link *executor, int wait_status);
 
 /* There were no means for something that is to be sent: `again` will come (executor_link.E5). */
 void executor_link_try_later(struct executor_link *executor, int error);

@@ -30,6 +30,7 @@ enum faulty_how {
     /* without a trace */
     FAULTY_SIGKILL,
     FAULTY_EXIT_GROUP, /* by the bare system call */
+    FAULTY_NONSENSE,   /* the same, and says on the connection to odeond what is no report */
     FAULTY_HUNGRY,     /* touches a gigabyte */
     FAULTY_NAP,        /* returns after a while */
     FAULTY_N

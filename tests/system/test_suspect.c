@@ -164,6 +164,58 @@ static void test_bare_exit_is_given_up(void **state)
     killer_is_given_up(FAULTY_EXIT_GROUP);
 }
 
+/* What the executor had not read when it died makes the kernel tell its end in another way: it is a
+ * death like any other, not one that odeond has a part in. */
+static void test_an_unread_request_explains_nothing(void **state)
+{
+    odeon_ref nobody;
+    struct bench b;
+
+    (void)state;
+    begin(&b, "suspect-deaths=4");
+    pass_do(&b, FAULTY_HANG);
+    for (unsigned i = 1; i <= DEATHS; i++) {
+        struct odeon_status *status = NULL;
+        pid_t executor;
+
+        assert_true(wait_until(atomic_load(&b.page->entered) == i));
+        executor = service_executor(&b.service);
+        process_stop(executor);
+        assert_int_equal(odeon_client_set_timeout(b.client, MILLISECONDS(1)), 0);
+        assert_int_equal(odeon_actor_find(b.client, "nobody", &nobody), -ETIMEDOUT);
+        /* odeond alone answers it, behind the other one, which it has passed on by now */
+        assert_int_equal(odeon_client_set_timeout(b.client, SECONDS(PATIENCE_S)), 0);
+        assert_int_equal(odeon_service_status(b.client, &status), 0);
+        odeon_result_free(status);
+        assert_int_equal(kill(executor, SIGKILL), 0);
+        service_wait_executor(&b.service, executor);
+    }
+    assert_true(wait_until(service_figure(&b.service, "dead_letters") == 1));
+    assert_int_equal(atomic_load(&b.page->entered), DEATHS);
+    assert_int_equal(service_log_count(&b.service, "it is given up (suspect-deaths = 4)"), 1);
+    assert_false(service_log_has(&b.service, "connection to the executor"));
+    end(&b);
+}
+
+/* What it says at its end is nonsense, which odeond kills an executor for: too late, it has ended
+ * by itself, and its wait status says so. */
+static void test_a_kill_that_comes_too_late_explains_nothing(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    begin(&b, "suspect-deaths=1");
+    process_stop(b.service.pid);
+    pid_t executor = service_executor(&b.service);
+    pass_do(&b, FAULTY_NONSENSE);
+    assert_true(wait_until(!process_lives(executor)));
+    assert_int_equal(kill(b.service.pid, SIGCONT), 0);
+    assert_true(wait_until(service_figure(&b.service, "dead_letters") == 1));
+    assert_true(service_log_has(&b.service, "a report that cannot be read"));
+    assert_int_equal(atomic_load(&b.page->entered), 1);
+    end(&b);
+}
+
 /* What runs whenever the killer strikes, because it takes longer than a killer needs, is told apart
  * from it: the one is refused, the other one runs to its end. */
 static void test_a_long_bystander_is_served(void **state)
@@ -346,6 +398,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sigkill_is_given_up),
         cmocka_unit_test(test_bare_exit_is_given_up),
+        cmocka_unit_test(test_an_unread_request_explains_nothing),
+        cmocka_unit_test(test_a_kill_that_comes_too_late_explains_nothing),
         cmocka_unit_test(test_a_long_bystander_is_served),
         cmocka_unit_test(test_kills_from_outside_suspect_nobody),
         cmocka_unit_test(test_ends_of_odeond_suspect_nobody),
