@@ -357,8 +357,9 @@ static void supervisor_block_late_signals(void)
 
 static int supervisor_start_signals(struct supervisor *supervisor)
 {
-    sigset_t kept;
+    sigset_t heard;
 
+    sigemptyset(&heard);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         int r = uv_signal_init(&supervisor->loop, &supervisor->signals[i]);
 
@@ -367,10 +368,10 @@ static int supervisor_start_signals(struct supervisor *supervisor)
             r = uv_signal_start(&supervisor->signals[i], supervisor_on_signal, signals[i]);
         if (r < 0)
             return r;
+        sigaddset(&heard, signals[i]);
     }
-    sigemptyset(&kept);
-    sigaddset(&kept, SIGHUP);
-    return sigprocmask(SIG_UNBLOCK, &kept, NULL) < 0 ? -errno : 0;
+    /* SIGHUP was kept until now (main.c); the others may be blocked by whoever has started this */
+    return sigprocmask(SIG_UNBLOCK, &heard, NULL) < 0 ? -errno : 0;
 }
 
 /* ---- life */

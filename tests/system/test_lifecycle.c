@@ -294,6 +294,29 @@ static void test_end_reports_objects_that_were_never_sent(void **state)
     service_end(&service);
 }
 
+/* Whoever starts it may have blocked what tells it to stop. */
+static void test_signals_that_were_blocked_end_it(void **state)
+{
+    static const int stops[] = { SIGTERM, SIGINT };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+        struct service service;
+        sigset_t blocked, before;
+
+        sigemptyset(&blocked);
+        sigaddset(&blocked, stops[i]);
+        service_make_dir(&service);
+        assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);
+        service_spawn(&service, (const char *const[]){ SMALL_SERVICE, NULL });
+        assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+        service_wait_ready(&service);
+        assert_int_equal(service_stop(&service, stops[i]), 0);
+        assert_true(service_log_has(&service, "the service drains and stops"));
+        service_end(&service);
+    }
+}
+
 /* A stop that comes during the first start does not wait for what will never be ready. */
 static void test_end_of_a_start_that_fails(void **state)
 {
@@ -359,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_socket_is_for_its_user_alone),
         cmocka_unit_test(test_what_a_killed_service_left_is_taken_over),
         cmocka_unit_test(test_bad_settings_are_refused_with_a_reason),
+        cmocka_unit_test(test_signals_that_were_blocked_end_it),
         cmocka_unit_test(test_end_of_a_start_that_fails),
         cmocka_unit_test(test_end_drains),
         cmocka_unit_test(test_end_reports_what_was_not_received),
