@@ -227,6 +227,31 @@ static void executor_print_set(struct ctl *ctl, const struct assignments *a,
     json_end_document(&json);
 }
 
+/* The service has gone, has turned this client out, or is late: it may have made the change. That
+ * it is stopping (-ESHUTDOWN) is a refusal. */
+static bool ctl_executor_is_uncertain(int error)
+{
+    return error == -ETIMEDOUT || error == -EPROTO ||
+           (error != -ESHUTDOWN && ctl_exit_of(error) == CTL_UNREACHABLE);
+}
+
+static int ctl_executor_refuse_set(struct ctl *ctl, const struct assignments *a, int error)
+{
+    char *why = strdup(odeon_error_text()); /* the next call replaces it */
+    int code = error == -EINVAL ? executor_explain_key(ctl, a) : 0;
+
+    if (!code && error == -EINVAL && why && *why)
+        code = ctl_fail(ctl, CTL_REFUSED, "nothing has been set: %s", why);
+    else if (!code && ctl_executor_is_uncertain(error))
+        code = ctl_fail(ctl, ctl_exit_of(error),
+                        "it is not known whether it has been set: %s. See odeonctl executor show",
+                        why && *why ? why : odeon_strerror(error));
+    else if (!code)
+        code = ctl_refuse(ctl, error, "nothing has been set");
+    free(why);
+    return code;
+}
+
 int ctl_executor_set(struct ctl *ctl)
 {
     struct odeon_reconfigured done = { .struct_size = sizeof(done) };
@@ -242,18 +267,10 @@ int ctl_executor_set(struct ctl *ctl)
     }
     r = odeon_executor_set(ctl->client, (const char *const *)a.keys, (const char *const *)a.values,
                            a.n, &done);
-    if (r < 0) {
-        char *why = strdup(odeon_error_text()); /* the next call replaces it */
-
-        code = r == -EINVAL ? executor_explain_key(ctl, &a) : 0;
-        if (!code && r == -EINVAL && why && *why)
-            code = ctl_fail(ctl, CTL_REFUSED, "nothing has been set: %s", why);
-        else if (!code)
-            code = ctl_refuse(ctl, r, "nothing has been set");
-        free(why);
-    } else {
+    if (r < 0)
+        code = ctl_executor_refuse_set(ctl, &a, r);
+    else
         executor_print_set(ctl, &a, &done);
-    }
     ctl_executor_assignments_fini(&a);
     return code;
 }

@@ -271,7 +271,13 @@ static void test_executor(void **state)
     fake.call_result = -EBUSY;
     fake_say("workers cannot be changed while running");
     assert_int_equal(run("executor|set|workers=3"), CTL_REFUSED);
-    check_has(err, fake.text);
+    check_has(err, "nothing has been set: workers cannot be changed while running");
+    /* who loses the service while it is at work cannot say so */
+    for (const int *end = (int[]){ -ECONNRESET, -ECONNABORTED, -ETIMEDOUT, 0 }; *end; end++) {
+        fake.call_result = *end;
+        assert_int_not_equal(run("executor|set|workers=3"), CTL_DONE);
+        check_has(err, "it is not known whether it has been set: workers cannot");
+    }
 }
 
 static void test_plugin(void **state)
