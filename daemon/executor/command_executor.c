@@ -75,8 +75,25 @@ int command_executor_show(struct executor *executor, const Odeon__Request *reque
     return 0;
 }
 
+/* Of a client's change nobody would keep what waited for the next start, as odeond does of its
+ * own. */
+static int command_executor_check_client(const Odeon__ExecutorSet *set, struct explain *explain)
+{
+    if (set->later)
+        return explain_set(explain, -EPERM,
+                           "odeond alone changes settings for the next start: put them into the "
+                           "configuration");
+    for (size_t i = 0; i < set->n_settings; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(set->settings[i]->key, set->settings[k]->key) == 0)
+                return explain_set(explain, -EINVAL, "setting %.64s is given twice: leave one out",
+                                   set->settings[i]->key);
+    return 0;
+}
+
 /* The pairs of a request, which own the strings.  0, or a refusal. */
-static int command_executor_set_pairs(const Odeon__ExecutorSet *set,
+static int command_executor_set_pairs(const struct executor *executor,
+                                      const Odeon__ExecutorSet *set,
                                       struct setting_pair pairs[static ODEON_PAGE_ROWS_MAX],
                                       struct explain *explain)
 {
@@ -88,7 +105,7 @@ static int command_executor_set_pairs(const Odeon__ExecutorSet *set,
     for (size_t i = 0; i < set->n_settings; i++)
         pairs[i] =
             (struct setting_pair){ .key = set->settings[i]->key, .value = set->settings[i]->value };
-    return 0;
+    return executor->asker.client ? command_executor_check_client(set, explain) : 0;
 }
 
 /* An ok with what the change took. */
@@ -135,7 +152,7 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
     int r;
 
     (void)frame;
-    r = command_executor_set_pairs(set, pairs, &reply->explain);
+    r = command_executor_set_pairs(executor, set, pairs, &reply->explain);
     if (r == 0 && executor->is_first && executor->reconfiguring == RECONFIGURING_MADE)
         change = executor->change; /* by now it would be none */
     else if (r == 0)

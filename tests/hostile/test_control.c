@@ -661,6 +661,40 @@ static void test_senseless_requests(void **state)
     raw_close(&raw);
 }
 
+/* What odeond asks for when its configuration has been read again; and a change that says two
+ * things of one setting. */
+static void test_settings_for_the_next_start_and_twice(void **state)
+{
+    struct raw raw = raw_connect(&service);
+    Odeon__Setting first = ODEON__SETTING__INIT, second = ODEON__SETTING__INIT;
+    Odeon__Setting *settings[] = { &first, &second };
+    Odeon__ExecutorSet set = ODEON__EXECUTOR_SET__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+
+    (void)state;
+    raw_hello(&raw);
+    first.key = (char[]){ "actors" };
+    first.value = (char[]){ "2048" };
+    second.key = (char[]){ "throughput" };
+    second.value = (char[]){ "77" };
+    set.n_settings = 2;
+    set.settings = settings;
+    set.later = true;
+    request.body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
+    request.executor_set = &set;
+    raw_send(&raw, &request, NULL, 0);
+    raw_expect_error(&raw, raw.last_id, -EPERM, "odeond alone");
+    set.later = false;
+    first.key = (char[]){ "throughput" };
+    first.value = (char[]){ "78" };
+    raw_send(&raw, &request, NULL, 0);
+    raw_expect_error(&raw, raw.last_id, -EINVAL, "throughput is given twice");
+    assert_false(service_log_has(&service, "for the next start"));
+    assert_false(service_log_has(&service, "setting throughput is now"));
+    raw_expect_alive(&raw);
+    raw_close(&raw);
+}
+
 /* One that fills the table of clients: the next is refused with a reason, and the room comes
  * back. */
 static void test_too_many_clients(void **state)
@@ -704,6 +738,7 @@ int main(void)
         cmocka_unit_test_teardown(test_one_that_never_reads, check_bystander),
         cmocka_unit_test_teardown(test_many_requests_at_once, check_bystander),
         cmocka_unit_test_teardown(test_senseless_requests, check_bystander),
+        cmocka_unit_test_teardown(test_settings_for_the_next_start_and_twice, check_bystander),
         cmocka_unit_test_teardown(test_too_many_clients, check_bystander),
     };
 
