@@ -29,8 +29,8 @@ static char *ctl_dlq_payload_text(const uint8_t *bytes, size_t n)
     return text;
 }
 
-/* The payload by its fields; both NULL when they are not known: the message type is not registered
- * any more, is another one by now, or has fields that nobody can name. */
+/* The payload by its fields; both NULL when they are not known: it is nobody's message type, or one
+ * whose fields nobody can name. */
 struct ctl_dlq_fields {
     char *words, *json;
 };
@@ -48,8 +48,11 @@ static struct ctl_dlq_fields ctl_dlq_fields_of(struct ctl *ctl,
     struct ctl_dlq_fields fields = { 0 };
     struct odeon_message_info *info = NULL;
     struct odeon_layout *layout = NULL;
+    /* a name alone, of an older service, may have become another version's */
+    int r = d->letter.message_id ? odeon_message_show(ctl->client, d->letter.message_id, &info)
+                                 : odeon_message_find(ctl->client, d->letter.message, 0, &info);
 
-    if (odeon_message_find(ctl->client, d->letter.message, 0, &info) < 0)
+    if (r < 0)
         return fields;
     if (odeon_layout_parse(info->fields, &layout) < 0 ||
         odeon_layout_check(layout, info->size, info->has_tail) < 0 ||
@@ -102,6 +105,7 @@ int ctl_dlq_show(struct ctl *ctl)
     properties_add(&p, "Type", "type", CELL_TEXT(d->letter.type));
     properties_add(&p, "From", "from", ctl_dlq_sender(d->letter.from));
     properties_add(&p, "Message", "message", CELL_TEXT(d->letter.message));
+    properties_add(&p, "Version", "version", CELL_VERSION(d->letter.message_version));
     properties_add(&p, "Reason", "reason", CELL_TEXT(d->letter.reason));
     properties_add(&p, "Attempts", "attempts", CELL_NUMBER(d->letter.attempts));
     properties_add(&p, "Bytes", "bytes", CELL_NUMBER(d->letter.size));

@@ -38,7 +38,8 @@ static void dlq_list_add(struct listing *listing, const void *row)
     listing_add(listing, (struct cell[]){
                              CELL_NUMBER(l->id), CELL_TEXT(output_format_time(l->time_ns, when)),
                              CELL_REF(l->to), CELL_TEXT(l->type), CELL_TEXT(l->message),
-                             CELL_NUMBER(l->size), CELL_TEXT(l->reason), CELL_NUMBER(l->attempts),
+                             CELL_VERSION(l->message_version), CELL_NUMBER(l->size),
+                             CELL_TEXT(l->reason), CELL_NUMBER(l->attempts),
                              l->from == ODEON_NOBODY ? CELL_NONE : CELL_REF(l->from) });
 }
 
@@ -176,9 +177,16 @@ static int dlq_list_check_reason(struct ctl *ctl)
 int ctl_dlq_list(struct ctl *ctl)
 {
     static const struct column columns[] = {
-        { "ID", "id", true },          { "TIME", "time", false },        { "TO", "to", true },
-        { "TYPE", "type", false },     { "MESSAGE", "message", false },  { "BYTES", "bytes", true },
-        { "REASON", "reason", false }, { "ATTEMPTS", "attempts", true }, { "FROM", "from", true },
+        { "ID", "id", true },
+        { "TIME", "time", false },
+        { "TO", "to", true },
+        { "TYPE", "type", false },
+        { "MESSAGE", "message", false },
+        { "VERSION", "version", true },
+        { "BYTES", "bytes", true },
+        { "REASON", "reason", false },
+        { "ATTEMPTS", "attempts", true },
+        { "FROM", "from", true },
     };
     struct listing_source source = { .what = "cannot list the dead letters",
                                      .fetch = dlq_list_fetch,
@@ -194,5 +202,5 @@ int ctl_dlq_list(struct ctl *ctl)
         source.wants = dlq_list_wants;
         source.after = dlq_list_after;
     }
-    return listing_fetch(ctl, "dead_letters", columns, 9, &source);
+    return listing_fetch(ctl, "dead_letters", columns, 10, &source);
 }

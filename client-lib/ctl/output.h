@@ -44,6 +44,7 @@ struct cell {
 #define CELL_NONE        ((struct cell){ .kind = CELL_KIND_NONE }) /* "-", null */
 #define CELL_TEXT(t)     ((struct cell){ .kind = CELL_KIND_TEXT, .text = (t) })
 #define CELL_NUMBER(n)   ((struct cell){ .kind = CELL_KIND_NUMBER, .number = (n) })
+#define CELL_VERSION(v)  ((v) ? CELL_NUMBER(v) : CELL_NONE)
 #define CELL_SHOWN(n, t) ((struct cell){ .kind = CELL_KIND_NUMBER, .number = (n), .text = (t) })
 #define CELL_REAL(d, t)  ((struct cell){ .kind = CELL_KIND_REAL, .real = (d), .text = (t) })
 #define CELL_FLAG(b)     ((struct cell){ .kind = CELL_KIND_FLAG, .number = (b) })

@@ -17,6 +17,8 @@ static struct odeon_dead_letter_info dead_letter_copy(void *result, const Odeon_
         .size = from->size,
         .attempts = from->attempts,
         .time_ns = from->time_ns,
+        .message_id = from->message_id,
+        .message_version = from->message_version,
     };
 }
 

@@ -25,10 +25,13 @@ static int letter_row(const struct executor *executor, const struct engine_dead_
     row->reason = reply_string(odeon_reason_name(letter->reason));
     row->attempts = letter->attempts;
     row->time_ns = letter->time_ns;
-    if (engine_message_type_get(executor->engine, (uint16_t)letter->message_type, &message) == 0)
+    row->message_id = letter->message_type;
+    if (engine_message_type_get(executor->engine, (uint16_t)letter->message_type, &message) == 0) {
         row->message = reply_string(message.name);
-    else
+        row->message_version = message.version;
+    } else {
         row->message = reply_string(letter->message_type == MESSAGE_TYPE_INIT ? "init" : "poison");
+    }
     if (letter->actor_type &&
         engine_actor_type_get(executor->engine, letter->actor_type, &type) == 0)
         row->type = reply_strdup(reply, type.name);

@@ -531,6 +531,28 @@ static void replay_of_nobodys(struct bench *b, odeon_ref passer, odeon_ref gone,
     assert_int_equal(letters(b, &last), 0);
 }
 
+/* A letter is shown as what it was sent as, whatever has become known since. */
+static void show_beside_a_newer_version(struct bench *b, uint64_t id, uint64_t n)
+{
+    static const struct odeon_message_type newer = { .struct_size = sizeof(newer),
+                                                     .name = "faulty_count",
+                                                     .version = 2,
+                                                     .size = sizeof(struct faulty_count),
+                                                     .fields = "{ int64_t newer; }" };
+    char text[4096], fields[64];
+
+    (void)message_id(b->client, &newer);
+    snprintf(fields, sizeof(fields), "\"fields\":{\"n\":%llu}", (unsigned long long)n);
+    assert_int_equal(
+        ctl(&b->service, text, sizeof(text), "dlq show %llu --json", (unsigned long long)id), 0);
+    if (!strstr(text, fields) || !strstr(text, "\"message\":\"faulty_count\",\"version\":1,"))
+        fail_msg("%s is not in:\n%s", fields, text);
+    assert_int_equal(ctl(&b->service, text, sizeof(text), "dlq list --json --after %llu",
+                         (unsigned long long)id),
+                     0);
+    assert_non_null(strstr(text, "\"message\":\"faulty_count\",\"version\":1,"));
+}
+
 /* A type that crashes the executor again and again is not run any more; its messages wait as dead
  * letters, and lose nothing by it. */
 static void test_quarantine_and_dead_letters(void **state)
@@ -566,6 +588,7 @@ static void test_quarantine_and_dead_letters(void **state)
     assert_int_equal(odeon_dead_letter_show(b.client, last.id, &detail), 0);
     assert_int_equal(((const struct faulty_count *)detail->payload)->n, COUNTS);
     odeon_result_free(detail);
+    show_beside_a_newer_version(&b, last.id, COUNTS);
     /* they outlive the executor */
     pid_t executor = service_executor(&b.service);
     assert_int_equal(kill(executor, SIGKILL), 0);

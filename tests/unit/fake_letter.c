@@ -61,7 +61,8 @@ int odeon_dead_letter_show(struct odeon_client *client, uint64_t id,
                                                       .message = "counter_add",
                                                       .reason = "quarantined",
                                                       .size = 3,
-                                                      .time_ns = 1 };
+                                                      .time_ns = 1,
+                                                      .message_id = fake.letter_message };
     (*ret)->payload = "\x01\xab\xff";
     return 0;
 }

@@ -22,6 +22,7 @@ struct fake {
     int connect_result, call_result; /* of odeon_client_connect(); of everything else */
     const char *text;                /* odeon_error_text() */
     size_t n_actors, n_letters;
+    uint32_t letter_message; /* the type of the letter 12; 0: as of an older service */
     const char *client_name;
     int ports_untold;   /* as without an executor */
     int traffic_untold; /* as of an older service */

@@ -580,6 +580,11 @@ static void check_dlq_fields(void)
     assert_null(strstr(out, "kind="));
     assert_int_equal(run("dlq|show|12|--json"), CTL_DONE);
     check_has(out, "\"fields\":null,\"payload\":\"01 ab ff\"");
+    fake.letter_message = 7; /* which is not the newest of its name */
+    fake.answer_fields = "{ uint8_t a, b, c; }";
+    fake.answer_size = 3;
+    assert_int_equal(run("dlq|show|12"), CTL_DONE);
+    check_has(out, "a=1 b=171 c=255");
 }
 
 static void test_dlq(void **state)
@@ -587,7 +592,7 @@ static void test_dlq(void **state)
     (void)state;
     assert_int_equal(run("dlq|list|--json"), CTL_DONE);
     check_has(out, "\"dead_letters\":[\n{\"id\":12,\"time\":\"2023-11-14T22:13:20.123Z\",\"to\":"
-                   "\"1.9.1\",\"type\":\"counter\",\"message\":\"counter_add\","
+                   "\"1.9.1\",\"type\":\"counter\",\"message\":\"counter_add\",\"version\":null,"
                    "\"bytes\":3,\"reason\":\"quarantined\",\"attempts\":1,\"from\":null}");
     assert_int_equal(run("dlq|show|12"), CTL_DONE);
     check_has(out, "01 ab ff");

@@ -231,6 +231,9 @@ struct odeon_dead_letter_info {
     const char *message, *reason;
     uint32_t size, attempts;
     uint64_t time_ns; /* since 1970 */
+    /* Of the message's type, for odeon_message_show(). Both 0: an older service does not say; the
+     * version alone 0: it is nobody's type, as that of an init. */
+    uint32_t message_id, message_version;
 };
 struct odeon_dead_letter_detail {
     uint32_t struct_size;
