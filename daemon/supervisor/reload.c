@@ -12,6 +12,7 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
+#include "daemon/supervisor/config_reader.h"
 #include "daemon/supervisor/options.h"
 #include "daemon/supervisor/reload.h"
 #include "daemon/supervisor/seat.h"
@@ -107,14 +108,19 @@ static void reload_tell_outcome(const struct reload *reload, const Odeon__Reconf
                    (unsigned long long)outcome->moved);
 }
 
+static void reload_refuse(struct reload *reload, int error, const char *text)
+{
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
+              text[0] ? text : strerror(-error));
+    reload_end(reload);
+}
+
 static void reload_on_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
     struct reload *reload = request->context;
 
     if (reply->error < 0) {
-        log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
-                  reply->text[0] ? reply->text : strerror(-reply->error));
-        reload_end(reload);
+        reload_refuse(reload, reply->error, reply->text);
         return;
     }
     seat_settings_note(userdata, request->request->executor_set, reply->reconfigured);
@@ -193,9 +199,24 @@ static int reload_ask_executor(struct reload *reload, struct seat *seat)
     return r < 0 ? r : 1;
 }
 
+static void reload_on_read(void *userdata, struct config *config, int result, const char *text)
+{
+    struct reload *reload = userdata;
+
+    reload->wanted = config;
+    if (result == 0) {
+        boot_release(reload->seat);
+        result = reload_ask_executor(reload, reload->seat);
+    }
+    if (result < 0)
+        reload_refuse(reload, result, text);
+    else if (result == 0)
+        reload_apply(reload, reload->seat);
+}
+
 void reload_begin(struct reload *reload, struct seat *seat)
 {
-    char text[OPTIONS_TEXT_MAX] = "";
+    char text[OPTIONS_TEXT_MAX];
     int r;
 
     if (reload->running) {
@@ -206,19 +227,10 @@ void reload_begin(struct reload *reload, struct seat *seat)
     }
     reload->running = true;
     reload->again = false;
-    reload->wanted = calloc(1, sizeof(*reload->wanted));
-    r = reload->wanted ? config_load(reload->wanted, reload->options, text) : -ENOMEM;
-    if (r == 0) {
-        boot_release(seat);
-        r = reload_ask_executor(reload, seat);
-    }
-    if (r < 0) {
-        log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
-                  text[0] ? text : strerror(-r));
-        reload_end(reload);
-    } else if (r == 0) {
-        reload_apply(reload, seat);
-    }
+    reload->seat = seat;
+    r = config_reader_ask(reload->options, reload_on_read, reload, text);
+    if (r < 0)
+        reload_refuse(reload, r, text);
 }
 
 void reload_init(struct reload *reload, struct config *config, const struct options *options,

@@ -22,6 +22,7 @@ struct reload {
     bool running;
     bool again;            /* it was asked for while one ran: that one may have read too early */
     struct config *wanted; /* waits for the executor's verdict */
+    struct seat *seat;     /* of the one that runs */
 };
 
 void reload_init(struct reload *reload, struct config *config, const struct options *options,

@@ -19,6 +19,7 @@
 #include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/commands_port.h"
+#include "daemon/supervisor/config_reader.h"
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/drain.h"
 #include "daemon/supervisor/line.h"
@@ -471,6 +472,8 @@ static int supervisor_open_parts(struct supervisor *supervisor)
     c = copier_start(&supervisor->loop);
     if (c < 0)
         log_error("files of plugins cannot be copied: %s", strerror(-c));
+    if (c == 0 && (c = config_reader_start(&supervisor->loop)) < 0)
+        log_error("the configuration could not be read again: %s", strerror(-c));
     if (closer_start() < 0)
         log_warning("descriptors that clients send are closed in the event loop: the service has "
                     "no pipe for a thread");
@@ -508,6 +511,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
             executor_link_fini(&seat->executor);
         }
     copier_stop();
+    config_reader_stop();
     clients_drop_all(&supervisor->clients);
     closer_stop();
     for
