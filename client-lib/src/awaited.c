@@ -202,7 +202,8 @@ static void awaited_leave_heap(struct awaiting *a, struct awaited *awaited)
         awaited_sift_down(a, place, last);
 }
 
-/* What has been posted since the last look comes into the heap. NULL: nothing was ever posted. */
+/* What has been posted since the last look comes into the heap, unless its outcome was the port's
+ * end (awaited.A5). NULL: nothing was ever posted. */
 static struct awaiting *awaited_take_begun(struct odeon_port *port)
 {
     struct awaiting *a = awaited_of(port);
@@ -210,6 +211,10 @@ static struct awaiting *awaited_take_begun(struct odeon_port *port)
 
     while (a && awaited_look(&a->begun, &slot)) {
         awaited_drop(&a->begun);
+        if (port->ended) {
+            awaited_put(&a->freed, slot);
+            continue;
+        }
         a->slots[slot].waiting = a->slots[slot].round;
         PORT_SET(a->n_heap, a->n_heap + 1);
         awaited_sift_up(a, a->n_heap - 1, slot);
@@ -326,6 +331,19 @@ size_t awaited_forget(struct odeon_port *port, uint64_t correlation)
         n++;
     }
     return n;
+}
+
+void awaited_end(struct odeon_port *port)
+{
+    struct awaiting *a = awaited_take_begun(port);
+
+    port->ended = true;
+    while (a && a->n_heap > 0) {
+        struct awaited *awaited = &a->slots[a->heap[a->n_heap - 1]];
+
+        awaited_leave_heap(a, awaited);
+        awaited_put(&a->freed, awaited_number(a, awaited));
+    }
 }
 
 void awaited_free_kept(struct odeon_port *port, struct port_kept *kept)

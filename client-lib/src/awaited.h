@@ -20,6 +20,8 @@
  * awaited.A4  What lay in the delivery ring when a deadline was found to have passed is received
  *     before that deadline is told: a reply that has come in time is not taken for a late one
  *     because its receiver is late.
+ * awaited.A5  The end of a port is the outcome of all that have none when its receiver is told, and
+ *     of what another thread was posting. No other comes behind it.
  */
 #pragma once
 
@@ -52,6 +54,8 @@ bool awaited_is_due(struct odeon_port *port);
 bool awaited_expire(struct odeon_port *port, struct odeon_delivery *ret_delivery);
 /* No outcome comes any more for the caller's id.  How many posts had it. */
 size_t awaited_forget(struct odeon_port *port, uint64_t correlation);
+/* The receiver is about to be told of the port's end (awaited.A5). */
+void awaited_end(struct odeon_port *port);
 /* An outcome has been released. */
 void awaited_free_kept(struct odeon_port *port, struct port_kept *kept);
 /* How many have no outcome yet; how many had none when their time was over. A look: either

@@ -88,6 +88,7 @@ struct odeon_port {
     uint64_t delivery_lent; /* where the last one that was handed out ends */
     int64_t seen_ns; /* when what lies before the tail was there; 0: not looked at the clock */
     bool lent;
+    bool ended;                     /* who receives has been told of the port's end (awaited.A5) */
     struct port_kept_list kept;     /* to be returned by odeon_port_receive() */
     struct port_kept_list returned; /* handed out, to be freed when they are released */
     uint64_t kept_bytes;

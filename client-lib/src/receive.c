@@ -155,6 +155,14 @@ static int receive_check_receive(const struct odeon_port *port,
     return port_forked(port) ? port_explain_fork() : 0;
 }
 
+/* `result`: what who receives is told, which is the outcome of posts where it is an end. */
+static inline int receive_tell(struct odeon_port *port, int result)
+{
+    if (result < 0 && !port->ended)
+        awaited_end(port);
+    return result;
+}
+
 int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     int result = receive_check_receive(port, ret_delivery);
@@ -169,7 +177,7 @@ int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_deliv
         if (result == 0)
             result = port_explain(port);
     }
-    return result;
+    return receive_tell(port, result);
 }
 
 static int receive_spin_for_delivery(struct odeon_port *port)
@@ -245,6 +253,8 @@ int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_
         result = port_wait_delivery(port, deadline_ns, true);
         if (result >= 0)
             result = odeon_port_receive(port, ret_delivery); /* 0: it was a late reply */
+        else
+            result = receive_tell(port, result);
     } while (result == 0 && (deadline_ns == DEADLINE_NEVER || monotonic_ns() < deadline_ns));
     return result;
 }

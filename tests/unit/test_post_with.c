@@ -438,6 +438,80 @@ static void test_arming_in_the_middle_leaves_a_reply_its_place(void **state)
     expect_nothing(f);
 }
 
+static void close_by_service(struct fixture *f)
+{
+    atomic_store(&f->fake.executor->broken, PORT_BROKEN_CLOSED);
+}
+
+static void expect_end(struct fixture *f)
+{
+    struct odeon_delivery d;
+    struct odeon_port_figures figures = { .struct_size = sizeof(figures) };
+
+    for (unsigned i = 0; i < 3; i++) {
+        sleep_ns(SHORT_NS);
+        assert_int_equal(odeon_port_receive(f->port, &d), -EPIPE);
+        assert_int_equal(odeon_port_receive_wait(f->port, &d, SHORT_NS), -EPIPE);
+        assert_int_equal(odeon_port_arm(f->port), -EPIPE);
+        assert_int_equal(odeon_port_timeout(f->port), -1);
+    }
+    assert_int_equal(odeon_port_figures(f->port, &figures), 0);
+    assert_int_equal(figures.awaited, 0);
+}
+
+/* awaited.A5: what came before the end is told, and each deadline that had passed; what is left has
+ * had its outcome with the end. */
+static void test_the_end_is_the_outcome(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d;
+    uint64_t late, answered = posted(f, 1, LONG_NS);
+    int result;
+
+    (void)posted(f, 2, SHORT_NS);
+    late = posted(f, 3, 20 * SHORT_NS);
+    assert_true(fake_deliver_number(&f->fake, TYPE, 12, answered, ENVELOPE_REPLY));
+    sleep_ns(SHORT_NS);
+    close_by_service(f);
+    expect_reply(f, 1, 12);
+    expect_refusal(f, 2, ODEON_REASON_DEADLINE);
+    while ((result = odeon_port_receive(f->port, &d)) == 1)
+        assert_int_equal(d.correlation, 3); /* this test was slow */
+    assert_int_equal(result, -EPIPE);
+    sleep_ns(20 * SHORT_NS);
+    /* who closed it may not have been who delivers */
+    assert_true(fake_deliver_number(&f->fake, TYPE, 13, late, ENVELOPE_REPLY));
+    expect_end(f);
+}
+
+static void *close_under_a_sleeper(void *argument)
+{
+    struct fixture *f = argument;
+
+    while (atomic_load(&f->port->sleeps_until) == 0)
+        cpu_relax();
+    close_by_service(f);
+    return f;
+}
+
+/* ... for who waits, too; and what another thread was posting meanwhile has no other. */
+static void test_the_end_is_the_outcome_for_who_waits(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d;
+    pthread_t thread;
+    uint64_t id;
+
+    (void)posted(f, 1, PATIENCE_NS);
+    assert_int_equal(awaited_prepare(f->port, &id), 0); /* the port was open */
+    assert_int_equal(pthread_create(&thread, NULL, close_under_a_sleeper, f), 0);
+    assert_int_equal(odeon_port_receive_wait(f->port, &d, PATIENCE_NS), -EPIPE);
+    pthread_join(thread, NULL);
+    assert_int_equal(odeon_port_timeout(f->port), -1);
+    awaited_begin(f->port, id, actor, TYPE, 2, 0, SHORT_NS);
+    expect_end(f);
+}
+
 static void test_forgetting(void **state)
 {
     struct fixture *f = *state;
@@ -655,6 +729,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arming_leaves_a_reply_its_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arming_in_the_middle_leaves_a_reply_its_place, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_the_end_is_the_outcome, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_end_is_the_outcome_for_who_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forgetting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outcomes_during_a_call_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forgetting_what_a_call_has_kept, setup, teardown),

@@ -310,8 +310,9 @@ struct odeon_post_options {
      * then, with the id, from odeon_port_receive(): the reply, a refusal, or, when the time is over
      * and neither has come, a refusal by the library with ODEON_REASON_DEADLINE; a reply or refusal
      * that comes later is dropped. A reply that had come when the port was looked at goes first,
-     * however late that look was. -EPIPE of the port is the outcome of all that have none yet. Its
-     * receiver is not told, and may still work on it. Waiting calls wake for it; with a descriptor,
+     * however late that look was. The -EPIPE (-EPROTO) with which odeon_port_receive() says that
+     * the port has ended is the outcome of all that have none yet: none comes behind it. Who was
+     * asked is not told, and may still work on it. Waiting calls wake for it; with a descriptor,
      * see odeon_port_timeout(). A port has at most 16,384 without an outcome (-ENOBUFS); the same
      * id may be used for several. */
     int64_t within_ns;
