@@ -432,8 +432,11 @@ void start_port_done(struct executor *executor)
         return;
     }
     r = engine_groups_open(executor->engine);
-    if (r < 0) /* plugins are told so when they join */
-        log_warning("there are no groups: %s", strerror(-r));
+    if (r < 0) { /* those there are would not be run, and could be ended */
+        snprintf(text, sizeof(text), "there can be no groups: %s", strerror(-r));
+        start_fail(executor, r, text);
+        return;
+    }
     fault_log_recovery(&executor->recovery);
     fault_log_faults(executor->engine, &executor->settings);
     fault_log_suspects(executor->engine);

@@ -36,6 +36,24 @@ foreach(module process progress)
     set_tests_properties(unit/executor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 
+# A library before all others, which a sanitizer's runtime would have to be.
+if(NOT ODEON_SANITIZE)
+    add_library(unit_no_first_type MODULE ${CMAKE_CURRENT_LIST_DIR}/no_first_type.c)
+    target_link_libraries(unit_no_first_type PRIVATE odeon_options)
+    target_compile_options(unit_no_first_type PRIVATE -fno-builtin)
+    set_target_properties(unit_no_first_type PROPERTIES PREFIX "" OUTPUT_NAME no_first_type
+        C_VISIBILITY_PRESET default)
+    add_executable(test_executor_groups ${CMAKE_CURRENT_LIST_DIR}/test_executor_groups.c
+        ${CMAKE_CURRENT_LIST_DIR}/executor_fixture.c)
+    target_link_libraries(test_executor_groups PRIVATE odeon_options odeon_common odeon_control
+        PkgConfig::CMOCKA)
+    target_compile_definitions(test_executor_groups PRIVATE
+        TEST_NO_FIRST_TYPE="$<TARGET_FILE:unit_no_first_type>")
+    add_dependencies(test_executor_groups odeon-executor unit_no_first_type)
+    add_test(NAME unit/executor_groups COMMAND test_executor_groups $<TARGET_FILE:odeon-executor>)
+    set_tests_properties(unit/executor_groups PROPERTIES LABELS "unit;cpu-60")
+endif()
+
 if(ODEON_PROBES)
     add_test(NAME unit/probes
         COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_probes.sh ${PROJECT_SOURCE_DIR}
