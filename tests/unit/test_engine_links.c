@@ -259,6 +259,42 @@ static void test_of_a_parent_in_quarantine(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_links_ended), 0);
 }
 
+/* ... unless a restart ends it, or takes its state: the quarantine is not what became of it. */
+static void quarantined_over_a_restart(uint32_t type, bool goes_on)
+{
+    actor_ref quarantined = engine_fixture_spawn(&f, type, NULL, 0);
+
+    run_queues();
+    spawn_of(quarantined, kept_type, "child");
+    actor_ref child = shared->child;
+    spawn_of(child, kept_type, NULL);
+    actor_ref grandchild = shared->child;
+    store_relaxed(&f.engine->segment.actor_types[type].quarantined, 1);
+    engine_type_quarantined(f.engine, type);
+    fire(LATER);
+    assert_true(lives(child) && lives(grandchild));
+    for (int i = 0; i < 2; i++) {
+        restart();
+        fire(LATER);
+        assert_false(lives(child) || lives(grandchild));
+        assert_int_equal(lives(quarantined), goes_on);
+        assert_int_equal(f.engine->timers.n, 0);
+    }
+    spawn_of(parent, plain_type, "child"); /* the name is nobody's */
+}
+
+static void test_of_a_parent_in_quarantine_that_is_not_resumed(void **state)
+{
+    (void)state;
+    quarantined_over_a_restart(stop_type, false);
+}
+
+static void test_of_a_parent_in_quarantine_that_begins_anew(void **state)
+{
+    (void)state;
+    quarantined_over_a_restart(plain_type, true);
+}
+
 /* It is stopped, and so is its child, though neither is run. */
 static void test_of_a_parent_that_is_stopped_in_quarantine(void **state)
 {
@@ -380,6 +416,8 @@ int main(void)
         LINK_TEST(test_of_a_parent_that_begins_anew),
         LINK_TEST(test_of_a_parent_that_is_not_resumed),
         LINK_TEST(test_of_a_parent_in_quarantine),
+        LINK_TEST(test_of_a_parent_in_quarantine_that_is_not_resumed),
+        LINK_TEST(test_of_a_parent_in_quarantine_that_begins_anew),
         LINK_TEST(test_of_a_parent_that_is_stopped_in_quarantine),
         LINK_TEST(test_beside_a_monitor_of_nobody),
         LINK_TEST(test_a_turn_that_died),

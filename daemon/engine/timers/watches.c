@@ -37,13 +37,20 @@ static bool watches_is_port(actor_ref who)
     return actor_ref_slot(who) < ODEON_PORTS_MAX;
 }
 
+/* Of an actor, or a port, that has ended; `word`: of its slot. */
+static enum envelope_reason watches_end_reason(actor_ref watched, uint64_t word)
+{
+    enum envelope_reason reason = slot_word_reason(word, actor_ref_generation(watched));
+    return reason != REASON_NONE && watches_is_port(watched) ? REASON_CLIENT_GONE : reason;
+}
+
 enum envelope_reason watches_reason(const struct engine *e, actor_ref watched)
 {
     /* acquire: behind the commit of who ended it */
     uint64_t word = load_acquire(&e->segment.actors[actor_ref_slot(watched)].word);
-    enum envelope_reason reason = slot_word_reason(word, actor_ref_generation(watched));
+    enum envelope_reason reason = watches_end_reason(watched, word);
     if (reason != REASON_NONE)
-        return watches_is_port(watched) ? REASON_CLIENT_GONE : reason;
+        return reason;
     return slot_word_state(word) == ACTOR_SLOT_LIVE &&
                    load_relaxed(&e->segment.actor_types[slot_word_type(word)].quarantined)
                ? REASON_QUARANTINED
@@ -221,11 +228,11 @@ void watches_type_quarantined(struct engine *e, uint32_t type)
     }
 }
 
-/* What the death of the executor was for an actor that lives on. */
-static enum envelope_reason watches_recover_reason(const struct engine *e, actor_ref watched)
+/* What the death of the executor was for an actor, whether or not it is run. */
+static enum envelope_reason watches_recover_end(const struct engine *e, actor_ref watched)
 {
-    enum envelope_reason reason = watches_reason(e, watched);
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(watched)].word);
+    enum envelope_reason reason = watches_end_reason(watched, word);
     if (reason != REASON_NONE || slot_word_state(word) == ACTOR_SLOT_PORT)
         return reason;
     switch (e->segment.actor_types[slot_word_type(word)].restart) {
@@ -238,11 +245,18 @@ static enum envelope_reason watches_recover_reason(const struct engine *e, actor
     }
 }
 
+/* ... and for who watches it. */
+static enum envelope_reason watches_recover_reason(const struct engine *e, actor_ref watched)
+{
+    enum envelope_reason reason = watches_reason(e, watched);
+    return reason != REASON_NONE ? reason : watches_recover_end(e, watched);
+}
+
 /* A child's slot, then its link: whoever finds the second finds that the first has ended. */
 static bool watches_recover_link(struct engine *e, struct segment_timer *timer)
 {
-    enum envelope_reason reason = watches_recover_reason(e, timer->watched);
-    if (reason == REASON_NONE || reason == REASON_QUARANTINED)
+    enum envelope_reason reason = watches_recover_end(e, timer->watched);
+    if (reason == REASON_NONE)
         return false;
     struct segment_actor *child = &e->segment.actors[actor_ref_slot(timer->owner)];
     uint64_t word = load_relaxed(&child->word);

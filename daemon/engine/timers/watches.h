@@ -18,8 +18,9 @@
  *     anybody had committed to send by then has left [WATCH_FLUSH].
  * watches.W5  A watch hangs at its slot, or is due, until it knows of the end (`end`); from then on
  *     it is due.
- * watches.W6  A link outlives its child's lives. A child whose parent has ended, or begins anew,
- *     ends in recovery, before anybody is initialised or spawned.
+ * watches.W6  A link outlives its child's lives. A child whose parent has ended, or does
+ *     not keep its state, ends in recovery, before anybody is initialised or spawned, also if the
+ *     parent's type is in quarantine.
  * watches.W7  An end that recovery has found is told before anybody runs: by the same reference the
  *     next life of one that begins anew may speak at once. Who has no room for the word gets it
  *     later, as any other.
