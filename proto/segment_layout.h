@@ -390,7 +390,8 @@ struct segment_actor_type {
     uint32_t crashes;
     _Atomic uint32_t quarantined; /* 1: not run; control thread, read by workers */
     uint32_t first_phase;         /* what set 0 is called, as a phase; 0: "initial" */
-    /* 1: while it was not run, an actor was to begin (timers/owed.h); 0 in segments of before */
+    /* 1: actors that have not begun are owed an init record (timers/owed.h); 0 in segments of
+     * before */
     _Atomic uint32_t owed;
 };
 /* A set of behaviours of an actor type, by name: entries from 1 on, for the segment's life. */

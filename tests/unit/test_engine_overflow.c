@@ -8,6 +8,7 @@
 
 #include <odeon/names.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/base/inject.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/ports/port.h"
@@ -16,6 +17,7 @@
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/signal/wake.h"
+#include "daemon/engine/timers/timer_fire.h"
 #include "engine_client.h"
 
 enum { LIMIT = 16384, QUEUE = 0, RECORD = 32, FIT = LIMIT / RECORD, PORT = 3, N_ACTORS = 2 };
@@ -80,13 +82,14 @@ static int on_breed(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
-static uint32_t type_register(struct engine_fixture *f, enum engine_overflow policy)
+static uint32_t type_register(struct engine_fixture *f, const char *name,
+                              enum engine_overflow policy)
 {
     struct engine_behaviour on[] = { { number_type, 8, false, on_number },
                                      { flood_type, 0, false, on_flood },
                                      { breed_type, 0, false, on_breed } };
     struct engine_actor_type_info info = {
-        .name = engine_overflow_name(policy),
+        .name = name,
         .plugin = "test",
         .version = 1,
         .state_size = 8,
@@ -100,13 +103,19 @@ static uint32_t type_register(struct engine_fixture *f, enum engine_overflow pol
     return id;
 }
 
-static void types_register(struct engine_fixture *f, uint32_t types[OVERFLOW_POLICY_N])
+static void messages_register(struct engine_fixture *f)
 {
     number_type = engine_fixture_message(f, "number", 8, false);
     flood_type = engine_fixture_message(f, "flood", 0, false);
     breed_type = engine_fixture_message(f, "breed", 0, false);
+}
+
+static void types_register(struct engine_fixture *f, uint32_t types[OVERFLOW_POLICY_N])
+{
+    messages_register(f);
     for (unsigned policy = 0; policy < OVERFLOW_POLICY_N; policy++)
-        types[policy] = type_register(f, (enum engine_overflow)policy);
+        types[policy] = type_register(f, engine_overflow_name((enum engine_overflow)policy),
+                                      (enum engine_overflow)policy);
 }
 
 /* The queue is taken and run once. */
@@ -437,6 +446,40 @@ static void test_killed_among_the_marks(void **state)
     }
 }
 
+/* What the next build of a plugin drops has been accepted by one that drops nothing: it is counted,
+ * and who had no init record because of a message that is dropped now begins all the same. */
+static void test_drops_what_was_accepted_before(void **state)
+{
+    (void)state;
+    struct two t;
+    struct engine_recovery report;
+    two_begin(&t, OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_REJECT);
+    bred_type = t.types[OVERFLOW_POLICY_REJECT];
+    assert_int_equal(engine_actor_send(t.f.engine, t.elsewhere, breed_type, NULL, 0), 0);
+    run_empty(&t.f, 1);
+    seen[1].n = 0;
+    assert_int_equal(post(&t, 0, 1, FIT), FIT);
+    for (unsigned life = 0; life < 2; life++) { /* the second one dies before it has begun them */
+        t.f.engine = engine_close(t.f.engine);
+        engine_fixture_reopen(&t.f, &report);
+        messages_register(&t.f);
+        (void)type_register(&t.f, "reject", OVERFLOW_POLICY_DROP_OLDEST);
+    }
+    n_inits = 0;
+    assert_int_equal(post(&t, 0, FIT + 1, FIT / 2), FIT / 2);
+    run_empty(&t.f, QUEUE);
+    assert_int_equal(stat_of(&t, STAT_dropped_oldest), FIT / 2 + 1);
+    assert_int_equal(seen[0].n, FIT);
+    assert_int_equal(seen[0].last, FIT + FIT / 2);
+    assert_int_equal(seen[1].n, 0);
+    while (timer_fire_due(t.f.engine, clock_now_ns()))
+        ;
+    run_empty(&t.f, QUEUE);
+    run_empty(&t.f, 1);
+    assert_int_equal(n_inits, 5); /* two, their neighbours elsewhere, and two children */
+    two_end(&t);
+}
+
 #ifdef ODEON_INJECT
 /* The same by SIGKILL, in a process of its own. */
 static void test_killed_while_marking(void **state)
@@ -668,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_nobodys_are_dead_at_once),
         cmocka_unit_test(test_handlers_push_out_the_oldest),
         cmocka_unit_test(test_killed_among_the_marks),
+        cmocka_unit_test(test_drops_what_was_accepted_before),
 #ifdef ODEON_INJECT
         cmocka_unit_test(test_killed_while_marking),
 #endif

@@ -144,6 +144,18 @@ int engine_actor_type_check(struct engine *e, const struct engine_actor_type_inf
                : 0;
 }
 
+/* Dropped from now on may be a message that has spared its receiver the init record (place.U5): who
+ * has not begun is owed one (timers/owed.h), before anything can be dropped. */
+static void types_set_policy(struct engine *e, uint32_t id, enum engine_overflow policy)
+{
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    if (policy == OVERFLOW_POLICY_DROP_OLDEST &&
+        load_relaxed(&durable->overflow) != OVERFLOW_POLICY_DROP_OLDEST && live_of_type(e, id) > 0)
+        store_relaxed(&durable->owed, 1);
+    crash_order();
+    overflow_set_policy(e, id, policy);
+}
+
 /* The same, and the segment knows the type. */
 static int types_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
@@ -155,7 +167,7 @@ static int types_id(struct engine *e, const struct engine_actor_type_info *info,
     durable->version = info->version;
     durable->state_size = info->state_size;
     durable->restart = info->restart;
-    overflow_set_policy(e, id, info->overflow);
+    types_set_policy(e, id, info->overflow);
     strcpy(durable->plugin, info->plugin);
     if (id == n) {
         strcpy(durable->name, info->name);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors that were to begin while their type was not run: its plugin was not there, or it was in
  * quarantine. What would have had them begin, an init record or a first message, has been refused,
- * and may have been all that ever came. So the type remembers that, in the segment, and when it is
- * run again the control thread sends an init record to each actor of it that has not begun, a piece
- * at a look at the timers; behind the last one once more to those whose queue was full, as long as
- * there are any.
+ * and may have been all that ever came. Or the type drops the oldest messages now, and did not
+ * before: the first one of an actor, without which it has no init record, may be among them. So
+ * the type remembers that, in the segment, and when it is run again the control thread sends an
+ * init record to each actor of it that has not begun, a piece at a look at the timers; behind the
+ * last one once more to those whose queue was full, as long as there are any.
  *
  * A worker stores the word, then, behind a barrier, looks once more whether the type is run; who
  * has it run again does so, and then, behind a barrier, looks at the word [OWED_ORDER]: one of the
