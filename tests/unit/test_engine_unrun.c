@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors of which nothing is run, because their type is in quarantine or not loaded: they can be
- * stopped all the same, or what would mend it could never be loaded in their plugin's place. */
+ * stopped all the same, or what would mend it could never be loaded in their plugin's place; and
+ * what timers send them fares as what anybody sends. */
+#include "daemon/common/clock.h"
+#include "daemon/engine/timers/timer_fire.h"
 #include "timer_fixture.h"
 
 enum why { IN_QUARANTINE, NOT_LOADED, N_WHYS };
@@ -155,10 +158,130 @@ static void test_not_loaded(void **state)
     stop_all(NOT_LOADED);
 }
 
+/* ---- timers ---- */
+
+enum { SECOND = 1000000000 };
+
+static uint16_t arm_type;
+static actor_ref unrun;
+
+static void arm(struct engine_context *ctx, uint64_t period_ns)
+{
+    const struct engine_timer_times times = { .delay_ns = SECOND, .period_ns = period_ns };
+    uint64_t id;
+
+    assert_int_equal(engine_ctx_send_after(ctx, unrun, go_type, 0, NULL, 0, &times, &id), 0);
+}
+
+static int on_arm(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message;
+    arm(ctx, 0);
+    if (ctx->self != unrun)
+        arm(ctx, SECOND);
+    return ALLOCATION_NODELETE;
+}
+
+/* The type of one who goes on, unless NULL; and, if `all`, that of `unrun`. */
+static void load_timers(bool all, uint32_t *ret_teller)
+{
+    static struct engine_behaviour behaviours[2];
+    struct engine_actor_type_info info = { .name = "teller",
+                                           .plugin = "test",
+                                           .version = 1,
+                                           .state_size = 8,
+                                           .restart = RESTART_KEEP,
+                                           .n_behaviours = 2,
+                                           .behaviours = behaviours };
+
+    go_type = engine_fixture_message(&f, "go", 0, false);
+    arm_type = engine_fixture_message(&f, "arm", 0, false);
+    behaviours[0] = (struct engine_behaviour){ go_type, 0, 0, on_go };
+    behaviours[1] = (struct engine_behaviour){ arm_type, 0, 0, on_arm };
+    if (ret_teller)
+        assert_int_equal(engine_actor_type_register(f.engine, &info, ret_teller), 0);
+    info.name = "unrun";
+    info.plugin = "other";
+    if (all)
+        assert_int_equal(engine_actor_type_register(f.engine, &info, &type), 0);
+}
+
+static void fire(uint64_t now_ns)
+{
+    while (timer_fire_due(f.engine, now_ns))
+        timer_fixture_run(&f);
+    timer_fixture_run(&f);
+}
+
+/* A message, its own timer's, another one's, and another one's each second. */
+static void expect_timers_letters(enum why why)
+{
+    struct engine_dead_letter rows[5];
+    bool more;
+
+    assert_int_equal(engine_dead_letters_list(f.engine, 0, rows, 5, &more), 4);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(rows[i].to == unrun);
+        assert_int_equal(rows[i].message_type, go_type);
+        assert_int_equal(rows[i].reason, reason_of[why]);
+    }
+}
+
+/* It is run again, and all that was sent to it is there to be replayed; what has not been due comes
+ * by itself. */
+static void expect_all_of_it(enum why why, uint64_t now_ns)
+{
+    struct engine_dead_letters_done done;
+
+    if (why == NOT_LOADED)
+        load_timers(true, NULL);
+    else
+        assert_int_equal(engine_actor_type_release(f.engine, type), 0);
+    engine_dead_letters_replay(f.engine, NULL, 0, 0, &done);
+    assert_int_equal(done.done, 4);
+    timer_fixture_run(&f);
+    assert_int_equal(n_goes, 4);
+    fire(now_ns + SECOND);
+    assert_int_equal(n_goes, 5);
+}
+
+static void timers_fare_as_messages(enum why why)
+{
+    uint32_t teller;
+
+    engine_fixture_open(&f, timer_fixture_config());
+    load_timers(true, &teller);
+    n_goes = 0;
+    unrun = engine_fixture_spawn(&f, type, NULL, 0);
+    send(unrun, arm_type);
+    send(engine_fixture_spawn(&f, teller, NULL, 0), arm_type);
+    timer_fixture_run(&f);
+    uint64_t now_ns = clock_now_ns() + SECOND;
+    struct engine_recovery report;
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    load_timers(why == IN_QUARANTINE, &teller);
+    store_relaxed(&f.engine->segment.actor_types[type].quarantined, why == IN_QUARANTINE);
+    send(unrun, go_type);
+    fire(now_ns);
+    assert_int_equal(n_goes, 0);
+    expect_timers_letters(why);
+    expect_all_of_it(why, now_ns);
+    engine_fixture_close(&f);
+}
+
+static void test_timers_of_who_is_not_run(void **state)
+{
+    (void)state;
+    timers_fare_as_messages(IN_QUARANTINE);
+    timers_fare_as_messages(NOT_LOADED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_in_quarantine),
-                                        cmocka_unit_test(test_not_loaded) };
+                                        cmocka_unit_test(test_not_loaded),
+                                        cmocka_unit_test(test_timers_of_who_is_not_run) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
