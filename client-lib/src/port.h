@@ -80,7 +80,7 @@ struct odeon_port {
     int64_t looked_ns;            /* CLOCK_MONOTONIC_COARSE: when a post looked for events */
     bool shared;                  /* port.L6 */
     pthread_mutex_t turn, room_turn;
-    uint32_t room_sequence; /* of waits for room, in steps of PORT_WAIT_STEP */
+    uint64_t room_sequence; /* of waits for room, in steps of PORT_WAIT_STEP */
 
     /* --- who receives */
     alignas(64) const uint8_t *delivery;
@@ -95,7 +95,7 @@ struct odeon_port {
 
     struct awaiting *_Atomic awaiting; /* posts with a deadline (awaited.h); NULL: none yet */
     uint64_t last_call;
-    uint32_t delivery_sequence;   /* of waits for deliveries, in steps of PORT_WAIT_STEP */
+    uint64_t delivery_sequence;   /* of waits for deliveries, in steps of PORT_WAIT_STEP */
     _Atomic int64_t sleeps_until; /* of who receives; 0: awake (awaited.h) */
 
     /* --- all */
@@ -138,11 +138,12 @@ void port_mark_closed(struct odeon_port *port, int error, enum odeon_closed why,
                       const char *reason);
 /* What the port's memory says, where nothing else is known. */
 enum odeon_closed port_closed_by(unsigned broken);
-/* A new value for the waiting word whose last one is `sequence`. */
-static inline uint32_t port_wait_word(uint32_t *sequence, enum port_wait kind)
+/* A new value for the waiting word whose last one is of `sequence`, of which the word has the lower
+ * half: it comes round behind a billion waits, the figures do not. */
+static inline uint32_t port_wait_word(uint64_t *sequence, enum port_wait kind)
 {
     PORT_SET(*sequence, *sequence + PORT_WAIT_STEP);
-    return *sequence | (uint32_t)kind;
+    return (uint32_t)*sequence | (uint32_t)kind;
 }
 /* What lies behind the ring is the caller's, until it is released. */
 static inline void port_kept_return(struct odeon_port *port, struct port_kept *kept)

@@ -188,6 +188,36 @@ static void wait_for_nothing(struct fixture *f)
     assert_true(figures_of(f).delivery_waits >= 1);
 }
 
+/* Who waits more than a billion times: the waiting words come round, and are none of an awake
+ * client's; what was waited is counted on. Each wait is answered. */
+static void test_waits_beyond_what_a_word_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d;
+    struct envelope e;
+    uint64_t last = UINT64_C(1) << 30;
+    uint32_t words[2] = { 0 };
+
+    f->port->room_sequence = f->port->delivery_sequence = (last - 3) * PORT_WAIT_STEP;
+    for (uint64_t n = last - 2; n <= last + 2; n++) {
+        (void)fill(f);
+        assert_int_equal(odeon_port_arm_room(f->port, 8), 0);
+        assert_int_equal(atomic_load(&f->port->mine->room_wait) & PORT_WAIT_KIND, PORT_WAIT_PIPE);
+        assert_int_not_equal(atomic_load(&f->port->mine->room_wait), words[0]);
+        assert_int_not_equal(atomic_load(&f->port->mine->delivery_wait), words[1]);
+        words[0] = atomic_load(&f->port->mine->room_wait);
+        words[1] = atomic_load(&f->port->mine->delivery_wait);
+        assert_int_equal(figures_of(f).room_waits, n);
+        assert_int_equal(figures_of(f).delivery_waits, n);
+        assert_true(fake_deliver_number(&f->fake, TYPE, n, 0, 0));
+        assert_true(is_readable(f, 0));
+        assert_int_equal(odeon_port_receive(f->port, &d), 1);
+        odeon_port_release(f->port);
+        while (fake_take(&f->fake, &e, f->payload)) {
+        }
+    }
+}
+
 static void test_figures(void **state)
 {
     struct fixture *f = *state;
@@ -312,6 +342,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_poll_loop_that_posts_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_end_of_the_service_is_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reasons_of_the_executor, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_waits_beyond_what_a_word_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_figures, setup, teardown),
         cmocka_unit_test_setup_teardown(test_figures_of_other_versions, setup, teardown),
     };
