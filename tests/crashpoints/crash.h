@@ -193,6 +193,8 @@ enum cast_type {
     CAST_WAITER, /* ... whose copies wait when its queue is full */
     CAST_MOODY,  /* keeps its state, and is in another phase with each item */
     CAST_PORTER, /* keeps its state, and puts items off while it is shut */
+    CAST_ANEW,   /* loses its state and its timers, and begins again */
+    CAST_STOPS,  /* ... and does not */
     CAST_GROUP,  /* the service's own */
     N_CAST
 };
@@ -269,6 +271,15 @@ struct clock_plan {
     uint32_t row, cancelled_row;
     uint64_t last;
 };
+
+/* What a CAST_ANEW or CAST_STOPS is spawned with: with its init it arms a timer for `to` in
+ * `life_row`, with each item one in `row`; and it sends the item on. */
+struct owner_plan {
+    actor_ref to;
+    uint32_t row, life_row;
+};
+int owner_init(void *self, const void *args, size_t size, struct engine_context *ctx);
+int on_item_owner(void *self, const void *message, struct engine_context *ctx);
 
 /* What a CAST_ASKER is spawned with: with each item it asks `echo`, which answers with an item of
  * `answer_row`, and `silent`, which does not: that there is no answer is noted in `silent_row`. */

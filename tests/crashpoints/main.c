@@ -69,6 +69,7 @@ static const struct {
     SEED_OF(timer_early, "timers are sent", false),
     SEED_OF(timer_no_redo, "timers are sent", false),
     SEED_OF(timer_no_undo, "timers are armed and cancelled", false),
+    SEED_OF(life_goes_on, "timers of who begins anew", false),
     SEED_OF(later_apart, "posts for later", false),
     SEED_OF(claim_kept, "questions are answered", false),
     SEED_OF(watch_no_look, "actors that are monitored end", false),

@@ -43,6 +43,37 @@ static void arm_and_fire(struct life *life)
     life_run_queue(life, 1, 1);
 }
 
+/* Nothing is armed yet: a kill before the first instruction ends no timer. */
+static void setup_owner(struct life *life, enum cast_type type)
+{
+    struct owner_plan plan = { .to = sink_make(life, 1), .row = 1, .life_row = 2 };
+    life_quiesce(life);
+    actor_ref owner = cast_spawn(life->engine, type, 0, &plan, sizeof(plan));
+    ledger->actor[0] = owner;
+    cast_send(life->engine, owner, 0, ITEMS);
+}
+
+/* What its lives before have armed never comes, what the last one arms does: with its init, which
+ * it has at once, and with the items that are left for it. */
+static void setup_anew(struct life *life)
+{
+    row_expect(0, ITEMS, 0, 0);
+    row_expect(1, ITEMS, ROW_MAY_SKIP | ROW_PREFIX, 0);
+    row_expect(2, 1, 0, 0);
+    setup_owner(life, CAST_ANEW);
+}
+
+/* It has ended, with its neighbours: nothing that it has armed comes, and what it has not consumed
+ * is dead letters. */
+static void setup_stops(struct life *life)
+{
+    row_expect(0, ITEMS, ROW_DEAD, 0);
+    row_expect(1, 0, 0, 0);
+    row_expect(2, 0, 0, 0);
+    setup_owner(life, CAST_STOPS);
+    ledger->live[CAST_STOPS] = 0;
+}
+
 /* Between others, for two receivers, one of which has ended. */
 static void setup_later(struct life *life)
 {
@@ -78,6 +109,8 @@ const struct scene scenes_timers[] = {
     { "timers are armed and cancelled", setup_timers, NULL, arm, 1, true, NULL, false },
     { "timers are sent", setup_armed, NULL, fire, 0, true, NULL, false },
     { "timers from beginning to end", setup_timers, NULL, arm_and_fire, 1, true, NULL, false },
+    { "timers of who begins anew", setup_anew, NULL, arm, 1, true, NULL, false },
+    { "timers of who stops", setup_stops, NULL, arm, 1, true, NULL, false },
     { "posts for later", setup_later, NULL, take_later, 1, true, NULL, false },
     { "posts for later are sent", setup_taken, NULL, fire, 0, true, NULL, false },
     { .name = NULL },

@@ -38,6 +38,7 @@
     SEED(stash_gone, "recovery ends what is put off")                                              \
     SEED(unstash_gone, "recovery puts off again what a commit has taken back")                     \
     SEED(former_life, "who begins anew has what its former life put off and joined")               \
+    SEED(life_goes_on, "what a life that is over has armed is sent, and nobody begins anew")       \
     SEED(link_gone, "recovery ends links")                                                         \
     SEED(link_early, "recovery ends children whose parents live")                                  \
     /* At a crash: */                                                                              \

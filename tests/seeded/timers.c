@@ -80,6 +80,12 @@ bool seeded_value_former_life(bool *ret)
     return SEEDED(former_life);
 }
 
+bool seeded_value_another_life(bool *ret)
+{
+    *ret = false;
+    return SEEDED(life_goes_on);
+}
+
 /* What the members of one block are sent is committed, and the publication consumed, before it goes
  * to its group again. */
 void seeded_at_group_sent(struct worker *w, const struct envelope *envelope)

@@ -198,7 +198,7 @@ static void timer_fire_one(struct engine *e, uint32_t timer, uint64_t now_ns)
     const struct segment_timer *durable = &e->segment.timers[timer];
     uint64_t owner = timer_fire_key(e, durable->owner),
              key = timer_fire_key(e, segment_timer_message(&e->segment, durable)->to);
-    if (owner != ACTOR_FREE && timers_is_of_another_life(e, durable, owner)) {
+    if (owner != ACTOR_FREE && VALUE(another_life, timers_is_of_another_life(e, durable, owner))) {
         if (!timer_fire_owner_may_begin(owner) ||
             outbox_look_for_room(e->control, actor_key_destination(owner)))
             timer_fire_begin_owner(e, timer, owner);
