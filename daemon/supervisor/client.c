@@ -651,7 +651,11 @@ void client_drop(struct client *client, const char *why)
 bool clients_tell_of(struct clients *clients, enum client_parting how, uid_t uid,
                      uint64_t *ret_more)
 {
-    return told_note(&clients->parted[how], uid, uv_hrtime(), ret_more);
+    uint64_t now = uv_hrtime();
+
+    if (how == CLIENT_PART_OFFENCE && !offenders_are_many(&clients->offenders, uid, now))
+        return true;
+    return told_note(&clients->parted[how], uid, now, ret_more);
 }
 
 void client_part(struct client *client, enum client_parting how, const char *why)
@@ -673,7 +677,7 @@ void client_throw_out(struct client *client, const char *why)
 {
     struct clients *clients = client->clients;
 
-    client_drop(client, why); /* client.K5 */
+    client_part(client, CLIENT_PART_OFFENCE, why); /* client.K5 */
     clients_note_offence(clients, client->pid, client->uid);
 }
 

@@ -35,7 +35,8 @@
  * client.K11  The memory of answers that wait for a client to read is on its user's account; one
  *     that has no room for an answer is disconnected.
  * client.K12  What a user can have said in the log by coming back again and again is said once a
- *     minute, for each of the ways there are to part (told.T1).
+ *     minute, for each of the ways there are to part (told.T1). Offences, which their holds keep
+ *     rare, are said one by one until too many processes of the user commit them (offenders.F2).
  */
 #pragma once
 
@@ -62,7 +63,7 @@ enum {
 };
 
 /* Ends, of a connection and of a port, that a client can bring about as often as it likes, for they
- * are no offences. */
+ * are no offences; and those that are. */
 enum client_parting {
     CLIENT_PART_VERSION, /* it speaks another version of the protocol */
     CLIENT_PART_RESUME,  /* it is not who it claims to be */
@@ -71,6 +72,7 @@ enum client_parting {
     CLIENT_PART_PROCESS, /* its process has ended, and its connection has not */
     CLIENT_PART_SILENT,  /* it says no hello */
     CLIENT_PART_PORT,    /* one of its ports did not receive, and was to be closed then */
+    CLIENT_PART_OFFENCE, /* it, or one of its ports, has said what no client can say */
     CLIENT_PART_N
 };
 

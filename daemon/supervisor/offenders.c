@@ -57,10 +57,9 @@ static void offenders_hold(struct offender *offender, uint64_t now_ns, uint64_t 
     offender->until_ns = end < last ? end : last;
 }
 
-uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
-                        uint64_t hold_max_ns)
+/* Once more; the holds grow with each. */
+static void offenders_count(struct offender *offender, uint64_t now_ns, uint64_t hold_max_ns)
 {
-    struct offender *offender = offenders_find_or_add(offenders, pid, uid, now_ns);
     uint64_t hold_ns = OFFENDERS_FIRST_HOLD_MS * UINT64_C(1000000);
 
     if (offender->n < UINT32_MAX)
@@ -71,7 +70,6 @@ uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint6
         offenders_hold(offender, now_ns, hold_ns < hold_max_ns ? hold_ns : hold_max_ns,
                        hold_max_ns);
     offender->last_ns = offenders_later(now_ns, offender->until_ns);
-    return offenders_later(now_ns, offender->until_ns);
 }
 
 static unsigned offenders_count_processes(const struct offenders *offenders, uid_t uid,
@@ -88,16 +86,47 @@ static unsigned offenders_count_processes(const struct offenders *offenders, uid
     return n;
 }
 
+uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
+                        uint64_t hold_max_ns)
+{
+    struct offender *offender = offenders_find_or_add(offenders, pid, uid, now_ns);
+    uint64_t until_ns;
+
+    offenders_count(offender, now_ns, hold_max_ns);
+    until_ns = offender->until_ns;
+    if (offenders_count_processes(offenders, uid, now_ns) >= OFFENDERS_PROCESSES) {
+        offender = offenders_find_or_add(offenders, WHOLE_USER, uid, now_ns);
+        offenders_count(offender, now_ns, hold_max_ns);
+        until_ns = offenders_later(until_ns, offender->until_ns);
+    }
+    return offenders_later(now_ns, until_ns);
+}
+
+/* One more of a user whose newcomers come one after the other. */
+static void offenders_queue(struct offender *user, uint64_t now_ns, uint64_t hold_max_ns)
+{
+    if (user->n == 0) /* newly added: no offence of its own yet, but not free either */
+        user->n = 1;
+    offenders_hold(user, now_ns, hold_max_ns / OFFENDERS_HOLDS_MAX, hold_max_ns);
+    user->last_ns = offenders_later(now_ns, user->until_ns);
+}
+
 uint64_t offenders_admit(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
                          uint64_t hold_max_ns)
 {
-    struct offender *offender = offenders_find(offenders, pid, uid, now_ns);
+    const struct offender *offender = offenders_find(offenders, pid, uid, now_ns);
+    uint64_t until_ns = offender ? offenders_later(now_ns, offender->until_ns) : now_ns;
+    struct offender *user = offenders_find(offenders, WHOLE_USER, uid, now_ns);
 
-    if (!offender && offenders_count_processes(offenders, uid, now_ns) >= OFFENDERS_PROCESSES) {
-        offender = offenders_find_or_add(offenders, WHOLE_USER, uid, now_ns);
-        offender->n = 1;
-        offenders_hold(offender, now_ns, hold_max_ns / OFFENDERS_HOLDS_MAX, hold_max_ns);
-        offender->last_ns = offenders_later(now_ns, offender->until_ns);
+    if (offenders_count_processes(offenders, uid, now_ns) >= OFFENDERS_PROCESSES) {
+        user = offenders_find_or_add(offenders, WHOLE_USER, uid, now_ns);
+        offenders_queue(user, now_ns, hold_max_ns);
     }
-    return offender ? offenders_later(now_ns, offender->until_ns) : now_ns;
+    return user ? offenders_later(until_ns, user->until_ns) : until_ns;
+}
+
+bool offenders_are_many(struct offenders *offenders, uid_t uid, uint64_t now_ns)
+{
+    return offenders_find(offenders, WHOLE_USER, uid, now_ns) ||
+           offenders_count_processes(offenders, uid, now_ns) >= OFFENDERS_PROCESSES;
 }

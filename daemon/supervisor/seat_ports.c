@@ -384,8 +384,7 @@ static void seat_ports_on_refused(struct seat *seat, struct seat_port *port,
     seat_ports_release(seat, port);
 }
 
-/* client.K12 for those that did not receive: no offence, and again as soon as there is another
- * port. */
+/* client.K12.  Not to receive is no offence, and again as soon as there is another port. */
 static void seat_ports_log_fault(struct seat *seat, const struct seat_port *port,
                                  const struct client *client, uint32_t why)
 {
@@ -394,7 +393,8 @@ static void seat_ports_log_fault(struct seat *seat, const struct seat_port *port
     const char *const fields[] = { CATALOGUE_PORT_BROKEN, pid, NULL };
     uint64_t more = 0;
 
-    if (why == PORT_BROKEN_SLOW && !clients_tell_of(clients, CLIENT_PART_PORT, port->uid, &more))
+    if (!clients_tell_of(clients, why == PORT_BROKEN_SLOW ? CLIENT_PART_PORT : CLIENT_PART_OFFENCE,
+                         port->uid, &more))
         return;
     if (more > 0)
         snprintf(times, sizeof(times), "; %" PRIu64 " more since that was last told", more);

@@ -2,6 +2,7 @@
 /* daemon/supervisor/offenders: who waits how long, with a clock of the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -112,13 +113,16 @@ static void test_many_processes_of_one_user(void **state)
     (void)state;
     for (pid_t pid = 100; pid < 100 + OFFENDERS_PROCESSES; pid++) {
         assert_int_equal(offenders_admit(&offenders, pid, 1000, start, HOLD_MAX), start);
+        assert_false(offenders_are_many(&offenders, 1000, start));
         offenders_note(&offenders, pid, 1000, start, HOLD_MAX);
     }
     for (pid_t pid = 200; pid < 205; pid++) /* one after the other */
         assert_int_equal(offenders_admit(&offenders, pid, 1000, start, HOLD_MAX) - start,
                          (uint64_t)(pid - 199) * 10 * MS);
+    assert_true(offenders_are_many(&offenders, 1000, start));
     /* another user */
     assert_int_equal(offenders_admit(&offenders, 300, 1001, start, HOLD_MAX), start);
+    assert_false(offenders_are_many(&offenders, 1001, start));
     /* no more processes than the table has room for can make the user forgotten */
     for (pid_t pid = 400; pid < 400 + 2 * OFFENDERS_MAX; pid++) {
         until = offenders_admit(&offenders, pid, 1000, start, HOLD_MAX);
@@ -128,6 +132,48 @@ static void test_many_processes_of_one_user(void **state)
     /* peace again */
     until = start + OFFENDERS_HOLDS_MAX * HOLD_MAX + OFFENDERS_MEMORY_NS;
     assert_int_equal(offenders_admit(&offenders, 500, 1000, until, HOLD_MAX), until);
+    assert_false(offenders_are_many(&offenders, 1000, until));
+}
+
+/* Each millisecond the next of so many processes that need not wait offends. How many do so in five
+ * seconds. */
+static unsigned take_turns(unsigned n_processes, bool new_connections)
+{
+    struct offenders offenders = { 0 };
+    uint64_t free_ns[2 * OFFENDERS_MAX] = { 0 };
+    unsigned n = 0;
+    pid_t last = 0;
+
+    for (uint64_t now = start; now < start + 5000 * MS; now += MS) {
+        pid_t pid = last;
+
+        for (unsigned i = 0; i < n_processes; i++) {
+            pid = (pid + 1) % (pid_t)n_processes;
+            if (free_ns[pid] > now)
+                continue;
+            free_ns[pid] = offenders_note(&offenders, 100 + pid, 1000, now, HOLD_MAX);
+            if (new_connections)
+                free_ns[pid] = offenders_admit(&offenders, 100 + pid, 1000, now, HOLD_MAX);
+            last = pid;
+            n++;
+            break;
+        }
+    }
+    return n;
+}
+
+/* offenders.F2, offenders.F3: nor does it help that there are more than the table has room for,
+ * whether they come back or go on with what they have.  Each waits as long as anybody does, ten
+ * times the longest hold, when there have been some. */
+static void test_many_processes_take_turns(void **state)
+{
+    const unsigned before = 40;
+
+    (void)state;
+    for (unsigned n = OFFENDERS_PROCESSES; n <= 2 * OFFENDERS_MAX; n++) {
+        assert_in_range(take_turns(n, true), 1, before + 6 * n);
+        assert_in_range(take_turns(n, false), 1, before + 6 * n);
+    }
 }
 
 /* offenders.F4 */
@@ -162,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_many_at_once_wait_for_each),
         cmocka_unit_test(test_hold_of_another_length_and_none),
         cmocka_unit_test(test_many_processes_of_one_user),
+        cmocka_unit_test(test_many_processes_take_turns),
         cmocka_unit_test(test_the_oldest_is_forgotten_first),
     };
 
