@@ -7,8 +7,13 @@
 static bool ring_and_look(struct engine_fixture *f, struct client *c,
                           struct engine_event *ret_event)
 {
-    client_ring(c);
-    return engine_event_next(f->engine, ret_event);
+    bool found = false;
+    for (int i = 0; i < LOUD_IDLE_MOST && !found; i++) {
+        client_ring(c);
+        sched_yield();
+        found = engine_event_next(f->engine, ret_event);
+    }
+    return found;
 }
 
 static void ring_until_loud(struct engine_fixture *f, struct client *c)
@@ -60,6 +65,113 @@ static void test_bells_for_nothing(void **state)
     fixture_end(&f);
 }
 
+/* It is not heard for a while, and then as before. */
+static void expect_loud(struct engine_fixture *f, struct client *c)
+{
+    ring_until_loud(f, c);
+    assert_int_equal(engine_port_mute(f->engine, PORT, 1), 0);
+    assert_int_equal(engine_port_listen(f->engine, PORT, 1), 0);
+}
+
+/* As the library does, for what it has just received. */
+static void ring_for_room(struct client *c)
+{
+    store_release(&c->words->delivery_head, c->head);
+    full_barrier(); /* port_layout.P4 */
+    if (load_relaxed(&c->executor->backlog))
+        client_ring(c);
+}
+
+/* More waits for its client than its ring holds: to look again whether it has read something is
+ * nothing to do. */
+static void test_bells_of_who_does_not_receive(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct engine_event event;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    const uint64_t n = 2 * RING / 32;
+    for (uint64_t i = 1; i <= n; i++)
+        client_post(&c, echo, number_type, &i, 8);
+    assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
+    assert_true(engine_fixture_until(load_relaxed(&c.executor->backlog)));
+    assert_false(engine_event_next(f.engine, &event));
+    expect_loud(&f, &c);
+    for (uint64_t i = 1; i <= n; i++) {
+        assert_true(engine_fixture_until(load_acquire(&c.executor->delivery_tail) != c.head));
+        client_expect_number(&c, i);
+        ring_for_room(&c);
+    }
+    store_release(&c.words->delivery_head, c.head + 4096); /* what it cannot have */
+    ring_until_loud(&f, &c);
+    store_release(&c.words->delivery_head, c.head);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* Until the port has been run for it. */
+static void ring_and_wait(struct engine_fixture *f, struct client *c)
+{
+    struct port *port = &f->engine->ports.table[PORT];
+    store_relaxed(&port->bell.rang, 1);
+    client_ring(c);
+    assert_true(engine_fixture_until(load_relaxed(&port->bell.rang) == 0));
+}
+
+/* Nor is a record that its user's quota has wait. */
+static void test_bells_of_who_has_posted_enough(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct engine_event event;
+    fixture_begin(&f, 2, 1 << 20);
+    client_make(&c, PORT, 1);
+    c.info.rated = true;
+    assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (uint64_t n = 1; n <= 2 * LOUD_IDLE_MOST; n++) { /* each is something new */
+        post_silently(&c, n);
+        ring_and_wait(&f, &c);
+    }
+    assert_true(engine_event_next(f.engine, &event));
+    assert_int_equal(event.kind, ENGINE_EVENT_PORT_SPENT);
+    assert_false(engine_event_next(f.engine, &event));
+    expect_loud(&f, &c);
+    store_release(&c.words->submission_tail, c.tail - 32); /* a tail that it takes back is none */
+    ring_until_loud(&f, &c);
+    store_release(&c.words->submission_tail, c.tail);
+    assert_int_equal(engine_port_grant(f.engine, PORT, 1, UINT32_MAX), 0);
+    assert_true(engine_fixture_until(atomic_load(&seen.n) == 2 * LOUD_IDLE_MOST));
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* A port is run for what is delivered to it, too, as often as something is: its client has rung for
+ * nothing but its records. */
+static void test_deliveries_are_no_bells(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct engine_event event;
+    fixture_begin(&f, 2, 1 << 20);
+    client_make(&c, PORT, 1);
+    c.info.overflow = PORT_OVERFLOW_DROP_OLDEST;
+    assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    const uint64_t n = 5 * (RING + (1 << 17)) / 32;
+    for (uint64_t i = 1; i <= n; i++)
+        client_post(&c, echo, number_type, &i, 8);
+    assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
+    assert_false(engine_event_next(f.engine, &event));
+    client_free(&c);
+    fixture_end(&f);
+}
+
 /* As the library rings: for a record, when nobody looks. */
 static void test_bells_for_records(void **state)
 {
@@ -90,6 +202,11 @@ int main(void)
         port_test(test_bells_for_nothing, under_visit),
         port_test(test_bells_for_nothing, under_share),
         port_test(test_bells_for_records, under_defaults),
+        port_test(test_bells_of_who_does_not_receive, under_defaults),
+        port_test(test_bells_of_who_does_not_receive, under_visit),
+        port_test(test_bells_of_who_has_posted_enough, under_defaults),
+        port_test(test_bells_of_who_has_posted_enough, under_visit),
+        port_test(test_deliveries_are_no_bells, under_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,9 @@ struct port {
     _Atomic uint64_t taken;    /* runner: records */
     struct {                   /* loud.h */
         uint64_t since_tick;   /* runner */
+        uint64_t tail, head;   /* runner: what its client had published, and taken, at the last */
         uint32_t idle;         /* runner */
+        _Atomic uint32_t rang; /* who has heard it; back to 0 by the runner */
         _Atomic uint32_t loud; /* runner, back to 0 by the control thread */
     } bell;
     /* runner: what had been published when the client was found to be gone */

@@ -429,18 +429,28 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, 
         source_hand_back(e, w, source);
 }
 
-/* True: there is something for its client. */
-static inline bool port_begin_run(struct worker *w, uint32_t id, struct port *port)
+static inline void port_begin_run(struct worker *w, uint32_t id, struct port *port)
 {
     struct engine *e = w->engine;
-    bool drains = deliver_backlog_waits(e, id);
     if (unlikely(load_relaxed(&port->stalled_on)))
         store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
-    if (drains)
+    if (deliver_backlog_waits(e, id))
         drain_backlog(w, id);
     else if (unlikely(budget_is_pressed(e)))
         overflow_freed(w, reclaim_idle(w, segment_port_destination(&e->segment, id)));
-    return drains;
+}
+
+/* Behind a bell: whether it was for something.  `tail`: what the run has found. */
+static __attribute__((noinline)) void
+port_note_bell(struct worker *w, uint32_t id, const struct port *port, uint64_t tail, bool worked)
+{
+    CLIENT_LOAD(WORD, &port->client_words->delivery_head);
+    loud_note_run(
+        w, id,
+        &(struct loud_look){ .tail = tail,
+                             .head = load_relaxed(&port->client_words->delivery_head),
+                             .delivered = load_relaxed(&w->engine->segment.ports[id].dtail),
+                             .worked = worked });
 }
 
 int64_t port_run(struct worker *w, uint32_t id, bool may_run)
@@ -454,11 +464,12 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     }
     int64_t queue = -1;
     w->batch.queue = NO_QUEUE;
-    bool drains = port_begin_run(w, id, port);
+    port_begin_run(w, id, port);
     bool slow = load_acquire(&port->slow);
     /* before the tail: what a client published before it died is below it */
     bool closing = slow || load_acquire(&port->closing);
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port);
+    const uint64_t began = head;
     /* a client that goes on publishing without its connection does not keep the port */
     if (closing && !port->closing_seen) {
         port->closing_seen = true;
@@ -489,8 +500,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
             why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records, &used);
         head = queue < 0 ? w->batch.cursor : tail;
     }
-    if (unlikely(head == tail) && records == 0 && !drains)
-        loud_note_idle(w, id);
+    if (unlikely(load_relaxed(&port->bell.rang)))
+        port_note_bell(w, id, port, tail, head != began);
     if (why != PORT_OK || (closing && head == tail)) {
         port_retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
         return -1;

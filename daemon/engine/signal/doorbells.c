@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "daemon/engine/signal/loud.h"
 #include "daemon/engine/signal/wake.h"
 
 enum { EVENT_WAKE, EVENT_DOORBELL, EVENT_STALL };
@@ -98,6 +99,7 @@ static unsigned doorbells_note(struct worker *w, const struct epoll_event *event
     uint32_t index = (uint32_t)event->data.u64;
     switch (event->data.u64 >> 32) {
     case EVENT_DOORBELL:
+        loud_note_bell(&e->ports.table[index]);
         if (load_acquire(&e->ports.table[index].state) == PORT_OPEN)
             source_signal(e, w, engine_source_of_port(e, index));
         return GOT_EVENT;

@@ -4,10 +4,34 @@
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/core/events.h"
 
-void loud_note_idle(struct worker *w, uint32_t id)
+/* To `to`, which its client says; false: it has been there before. */
+static bool loud_comes_to(uint64_t *at, uint64_t to)
+{
+    if ((int64_t)(to - *at) <= 0)
+        return false;
+    *at = to;
+    return true;
+}
+
+/* loud.D1.  What is taken back and said again is nothing new, and neither is it to have received
+ * what has not been delivered. */
+static bool loud_is_news(struct port *port, const struct loud_look *look)
+{
+    bool published = loud_comes_to(&port->bell.tail, look->tail);
+    bool received =
+        (int64_t)(look->delivered - look->head) >= 0 && loud_comes_to(&port->bell.head, look->head);
+    return published || received || look->worked;
+}
+
+void loud_note_run(struct worker *w, uint32_t id, const struct loud_look *look)
 {
     struct port *port = &w->engine->ports.table[id];
     uint64_t now = ticks_now();
+    store_relaxed(&port->bell.rang, 0);
+    if (loud_is_news(port, look)) {
+        port->bell.idle -= port->bell.idle > 0;
+        return;
+    }
     if (load_acquire(&port->bell.loud))
         return; /* loud.D2 */
     if (now - port->bell.since_tick >= ticks_of_ns(LOUD_WINDOW_NS)) {
@@ -25,6 +49,8 @@ void loud_reset(struct port *port)
 {
     port->bell.since_tick = ticks_now();
     port->bell.idle = 0;
+    port->bell.tail = port->bell.head = 0;
+    store_relaxed(&port->bell.rang, 0);
     store_release(&port->bell.loud, 0);
 }
 
