@@ -130,6 +130,8 @@ static void client_on_refill(uv_timer_t *timer)
             client->held_until_ns = 0;
         client->throttled = client->held_until_ns > 0 || !client_may_ask(client, now);
         any |= client->throttled;
+        if (!client->throttled)
+            client->listened_ns = now;
         client_update_reading(client);
     }
     if (any)
@@ -410,7 +412,7 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
     client->uid = peer->uid;
     client->pidfd = -1;
     client_set_roles(client);
-    client->connected_ns = uv_hrtime();
+    client->connected_ns = client->listened_ns = uv_hrtime();
     client->held.amounts[QUOTA_CLIENTS] = 1;
     account_charge(account, &client->held);
     client_insert(clients, client);

@@ -100,6 +100,7 @@ struct client {
     bool stored;           /* its pidfd was sent to the store, when ... */
     uint64_t stored_lost;  /* ... line_lost() was this */
     uint64_t connected_ns; /* CLOCK_MONOTONIC */
+    uint64_t listened_ns;  /* likewise: since when it has been read from, or the same */
     uint32_t n_fds_due;    /* in answers that are not ready (client.K10) */
     struct unread *unread; /* for what it may leave; NULL: it has no connection */
     uint32_t n_ports;      /* also those that the executor still drains */

@@ -15,6 +15,14 @@ static bool silence_is_kept_by(const struct client *client)
     return client->channel && !client->said_hello;
 }
 
+/* One that is not read from may have said it long ago: its time begins when it is (client.K6,
+ * client.K7). */
+static bool silence_is_over(const struct client *client, uint64_t now_ns, uint64_t limit_ns)
+{
+    return silence_is_kept_by(client) && !client->throttled &&
+           now_ns - client->listened_ns >= limit_ns;
+}
+
 static void silence_end(struct client *client, uint64_t limit_ms)
 {
     char why[80];
@@ -32,7 +40,7 @@ static void silence_on_timer(uv_timer_t *timer)
 
     for (struct client *client = silence->clients->first; client && limit_ms > 0; client = next) {
         next = client->next;
-        if (silence_is_kept_by(client) && now - client->connected_ns >= limit_ms * 1000000)
+        if (silence_is_over(client, now, limit_ms * 1000000))
             silence_end(client, limit_ms);
     }
     silence_watch(silence);

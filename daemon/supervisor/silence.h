@@ -4,6 +4,8 @@
  *
  * Event loop thread only.
  *
+ * A client that is not read from is not silent: the time that it is held back is none of its.
+ *
  * silence.L1  The timer runs while there is somebody who has not said hello, and only then: an idle
  *     service is not woken.
  */

@@ -32,7 +32,8 @@ enum {
     PROCESSES = 16,
     CROWD = 36,
     CROWD_ROUNDS = 4,
-    CROWD_TRIES = 5
+    CROWD_TRIES = 5,
+    GROWN = 10
 };
 /* What the offences of either kind must bring together: less than they do, or than a pause in which
  * they were forgotten (a second). */
@@ -207,6 +208,19 @@ static void break_a_port(void)
 static void offend_as_many(void)
 {
     live_as_many(PROCESSES, break_a_port);
+}
+
+/* It says hello at once, and is heard when its hold is over, longer than it may be silent. */
+static void say_nonsense_then_hello(void)
+{
+    struct raw raw;
+
+    for (int i = 0; i < GROWN; i++)
+        say_nonsense_once();
+    raw = raw_connect(&service);
+    raw_hello(&raw);
+    raw_expect_alive(&raw);
+    raw_close(&raw);
 }
 
 /* More processes than are remembered, in turn. */
@@ -434,6 +448,18 @@ static void test_who_says_nothing_is_ended(void **state)
     end();
 }
 
+static void test_who_is_held_back_is_not_silent(void **state)
+{
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=1000",
+                                                   "--set", "hello-ms=500", NULL });
+    offender_start(say_nonsense_then_hello);
+    offender_end();
+    assert_false(service_log_has(&service, "it has not said hello within"));
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_shutdown_with_somebody_held),
         cmocka_unit_test(test_none_is_held_without_a_hold),
         cmocka_unit_test(test_who_says_nothing_is_ended),
+        cmocka_unit_test(test_who_is_held_back_is_not_silent),
     };
 
     return cmocka_run_group_tests_name("offenders", tests, setup, teardown);
