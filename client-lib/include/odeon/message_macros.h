@@ -24,8 +24,9 @@
  *      once for each source file that includes the declaration: the section may name a description
  *      more than once, and whoever reads it must not mind.  No linker drops it.
  *  message_macros.M3  A message with a tail has no padding before it: its struct is as large as the
- *      offset of the tail.  So the payload is the struct and the bytes behind it.  Sending one that
- *      breaks the rule does not compile, nor does declaring it by ODEON_MESSAGE_TAIL.
+ *      offset of the tail.  So the payload is the struct and the bytes behind it.  Its body's last
+ *      word is `[];`: by that the service is told of the tail.  Sending one that breaks the rule
+ *      does not compile, nor does declaring it by ODEON_MESSAGE_TAIL.
  *  message_macros.M4  The order in an interface is the order of the behaviours: the offset of a
  *      message in `struct counter_accepts` is its behaviour index, and a message that is not in
  *      there is not a member of it, which is what the compiler then says.
@@ -71,6 +72,7 @@
     _Static_assert(__builtin_offsetof(struct message_, tail_) == sizeof(struct message_),          \
                    "message " #message_ " has padding before its tail, or does not end in " #tail_ \
                    ": put larger fields first, or fill the gap");                                  \
+    _Static_assert(__extension__(ODEON_ENDS_IN_TAIL_(#__VA_ARGS__)), ODEON_NO_TAIL_(#message_));   \
     ODEON_MESSAGE_(message_, #message_, version_, #__VA_ARGS__)
 
 #define ODEON_MESSAGE_(message_, name_, version_, fields_)                                         \
@@ -80,17 +82,20 @@
                    "message " name_ " is to be aligned to more than 8 bytes");                     \
     _Static_assert(sizeof(fields_) <= ODEON_FIELDS_LIMIT + 1,                                      \
                    "body of " name_ " exceeds 447 characters");                                    \
-    enum { odeon_size_of_##message_ = sizeof(struct message_) };                                   \
-    ODEON_DESCRIBE_(message_, name_, version_, fields_, ODEON_ENDS_IN_TAIL_(fields_))
+    enum {                                                                                         \
+        odeon_size_of_##message_ = sizeof(struct message_),                                        \
+        odeon_has_tail_of_##message_ = __extension__(ODEON_ENDS_IN_TAIL_(fields_)),                \
+    };                                                                                             \
+    ODEON_DESCRIBE_(message_, name_, version_, fields_)
 
 #define ODEON_SIGNAL(message_, version_)                                                           \
     struct message_;                                                                               \
-    enum { odeon_size_of_##message_ = 0 };                                                         \
-    ODEON_DESCRIBE_(message_, #message_, version_, "", 0)
+    enum { odeon_size_of_##message_ = 0, odeon_has_tail_of_##message_ = 0 };                       \
+    ODEON_DESCRIBE_(message_, #message_, version_, "")
 
 /* The service's id is written into the description of a plugin when it is loaded, so it must not be
  * const. */
-#define ODEON_DESCRIBE_(message_, name_, version_, fields_, tail_)                                 \
+#define ODEON_DESCRIBE_(message_, name_, version_, fields_)                                        \
     _Static_assert(sizeof(name_) <= ODEON_NAME_LIMIT + 1,                                          \
                    "the name " name_ " exceeds 63 characters");                                    \
     _Static_assert((version_) > 0, "message " name_ ": versions begin at 1");                      \
@@ -103,8 +108,8 @@
         .name = (name_),                                                                           \
         .fields = (fields_),                                                                       \
         .size = odeon_size_of_##message_,                                                          \
-        .has_tail = __extension__(tail_),                                                          \
-        .tail_offset = __extension__((tail_) ? odeon_size_of_##message_ : 0),                      \
+        .has_tail = odeon_has_tail_of_##message_,                                                  \
+        .tail_offset = odeon_has_tail_of_##message_ ? odeon_size_of_##message_ : 0,                \
     };                                                                                             \
     static struct odeon_message_type *odeon_listed_##message_                                      \
         __attribute__((section("odeon_messages"), used ODEON_RETAIN_)) =                           \
@@ -121,6 +126,10 @@
     (sizeof(text_) > sizeof(end_) &&                                                               \
      __builtin_memcmp(&(text_)[sizeof(text_) > sizeof(end_) ? sizeof(text_) - sizeof(end_) : 0],   \
                       end_, sizeof(end_)) == 0)
+
+#define ODEON_NO_TAIL_(name_)                                                                      \
+    "message " name_ " does not end in an array without a length: nothing stands between its "     \
+    "brackets, and nothing but a semicolon behind them"
 
 #define odeon_message_of(message_) (&odeon_message_type_of_##message_)
 
@@ -189,6 +198,7 @@ static inline void *odeon_nothing_(void)
                            sizeof(struct message_),                                                \
                        "message " #message_                                                        \
                        " has padding before its tail: put larger fields first, or fill the gap");  \
+        _Static_assert(odeon_has_tail_of_##message_, ODEON_NO_TAIL_(#message_));                   \
         char unused;                                                                               \
     }))
 
