@@ -93,6 +93,7 @@ ODEON_RECEIVE(bare, several_tick)
         odeon_log(ctx, ODEON_LOG_WARNING, "no foreign type");
     odeon_poison_delete(ctx, other);
     odeon_poison_finished(ctx, found);
+    odeon_spawn(ctx, right, .link = 1);
     return odeon_now_ns(ctx) == 0 ? ODEON_FINISHED : ODEON_DESTROY;
 }
 ODEON_HANDLERS(bare, ODEON_ON(bare, several_tick));

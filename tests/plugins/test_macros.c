@@ -720,6 +720,7 @@ static void test_stops(void **state)
     expect_call(3, "spawn", ODEON_PLACE_SPREAD, 77, 0, 0);
     expect_call(4, "stop", 1001, ODEON_DELETE, 0, 0);
     expect_call(5, "stop", 1002, ODEON_FINISHED, 0, 0);
+    expect_call(6, "spawn", ODEON_PLACE_SPREAD, type_named("right")->id, 0, 0);
 }
 
 static void test_message_objects(void **state)

@@ -415,8 +415,10 @@ static inline ODEON_UNUSED_ int odeon_reply_tail_(struct odeon_context *ctx, uin
 #define odeon_spawn(ctx_, ...)                                                                     \
     ODEON_SPAWN_(ctx_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))
 #define ODEON_SPAWN_(ctx_, actor_, ...)                                                            \
-    odeon_as(actor_, odeon_spawn_((ctx_), odeon_type_of_##actor_.id,                               \
-                                  &(const struct odeon_spawn_options){ __VA_ARGS__ }))
+    __extension__({                                                                                \
+        odeon_as(actor_, odeon_spawn_((ctx_), odeon_type_of_##actor_.id,                           \
+                                      &(const struct odeon_spawn_options){ __VA_ARGS__ }));        \
+    })
 
 #define odeon_spawn_into(ctx_, ret_, ...)                                                          \
     ODEON_SPAWN_INTO_(ctx_, ret_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))

@@ -38,9 +38,11 @@
 #define odeon_test_spawn(world_, ...)                                                              \
     ODEON_TEST_SPAWN_(world_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))
 #define ODEON_TEST_SPAWN_(world_, actor_, ...)                                                     \
-    odeon_as(actor_, odeon_test_spawn_at((world_), #actor_,                                        \
-                                         &(const struct odeon_spawn_options){ __VA_ARGS__ },       \
-                                         __FILE__, __LINE__))
+    __extension__({                                                                                \
+        odeon_as(actor_, odeon_test_spawn_at((world_), #actor_,                                    \
+                                             &(const struct odeon_spawn_options){ __VA_ARGS__ },   \
+                                             __FILE__, __LINE__));                                 \
+    })
 /* const struct counter_state *state = odeon_test_state(world, counter, ref): where the test sees
  * ODEON_STATE(counter, ...). */
 #define odeon_test_state(world_, actor_, to_)                                                      \
