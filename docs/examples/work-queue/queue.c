@@ -262,17 +262,27 @@ ODEON_RECEIVE(work_queue, work_put)
 
 /* ---- Consumers ---- */
 
-static struct queue_consumer *queue_add_consumer(struct work_queue_state *self,
-                                                 struct odeon_context *ctx)
+/* The sender, `consumer` if it is known, is monitored anew: this may be another life, and the queue
+ * has still to hear of the former one's end. What that one had counts until it comes back. NULL:
+ * there is no room. */
+static struct queue_consumer *queue_hear_consumer(struct work_queue_state *self,
+                                                  struct odeon_context *ctx,
+                                                  struct queue_consumer *consumer)
 {
-    struct queue_consumer *consumer = &self->consumers[self->n_consumers];
+    uint64_t monitor;
 
-    if (self->n_consumers == WORK_CONSUMERS_MAX || ctx->sender == ODEON_NOBODY)
+    if ((!consumer && self->n_consumers == WORK_CONSUMERS_MAX) || ctx->sender == ODEON_NOBODY ||
+        odeon_monitor_any(ctx, &monitor, ctx->sender) < 0)
         return NULL;
-    *consumer = (struct queue_consumer){ .ref = ctx->sender };
-    if (odeon_monitor_any(ctx, &consumer->monitor, ctx->sender) < 0)
-        return NULL;
-    self->n_consumers++;
+    if (consumer) {
+        odeon_demonitor(ctx, consumer->monitor);
+    } else {
+        consumer = &self->consumers[self->n_consumers++];
+        *consumer = (struct queue_consumer){ .ref = ctx->sender };
+        for (uint32_t i = 0; i < self->n_flight; i++)
+            consumer->held += self->flight[i].consumer == ctx->sender;
+    }
+    consumer->monitor = monitor;
     return consumer;
 }
 
@@ -282,8 +292,8 @@ ODEON_RECEIVE(work_queue, work_ready)
 
     if (!consumer && msg->window == 0)
         return ODEON_NODELETE;
-    if (!consumer)
-        consumer = queue_add_consumer(self, ctx);
+    if (msg->window > 0)
+        consumer = queue_hear_consumer(self, ctx, consumer);
     if (!consumer) {
         odeon_reply(ctx, work_refused, .outcome = WORK_FULL);
         return ODEON_NODELETE;
@@ -304,10 +314,8 @@ ODEON_RECEIVE(work_queue, work_back)
     if (!entry || entry->consumer == ODEON_NOBODY)
         return ODEON_NODELETE;
     consumer = queue_consumer_of(self, entry->consumer);
-    if (consumer)
-        consumer->full = msg->why == WORK_WHY_FULL;
-    if (consumer && msg->why == WORK_WHY_GONE)
-        consumer->window = 0;
+    if (consumer) /* who has gone may have begun anew: the queue's own monitor tells of its end */
+        consumer->full = msg->why != WORK_WHY_OVER;
     queue_release(self, ctx, entry);
     if (msg->buried) {
         odeon_demonitor(ctx, entry->monitor);

@@ -47,7 +47,8 @@ ODEON_MESSAGE(work_empty, 1, { uint64_t done, buried, lost; });
 
 /* ---- Consumers: clients, or actors that accept work_job, work_closed and work_refused ---- */
 
-/* To the queue: whoever sends it takes up to `window` jobs at a time from now on; 0: none. */
+/* To the queue: whoever sends it takes up to `window` jobs at a time from now on; 0: none. An actor
+ * that begins anew after a crash sends it again. */
 ODEON_MESSAGE(work_ready, 1, { uint32_t window; });
 /* The answer, if there is no room for one more consumer. */
 ODEON_MESSAGE(work_refused, 1, { uint32_t outcome; });

@@ -350,8 +350,53 @@ ODEON_HANDLERS(test_worker, ODEON_ON(test_worker, test_begin), ODEON_ON(test_wor
                ODEON_ON(test_worker, work_job), ODEON_ON(test_worker, work_closed),
                ODEON_ON(test_worker, work_refused), ODEON_ON(test_worker, odeon_no_answer));
 ODEON_ACTOR_TYPE(test_worker, ODEON_POLICY(ODEON_RESTART_KEEP));
+
+/* ---- A consumer that begins anew after a crash, and sits on its jobs. */
+
+enum { SITTER_WINDOW = 2 };
+
+ODEON_SIGNAL(test_stay, 1);
+ODEON_INTERFACE(test_sitter, work_job, work_closed, work_refused, test_stay);
+ODEON_STATE(test_sitter, { uint32_t jobs; });
+
+ODEON_INIT(test_sitter)
+{
+    work_queue_ref queue;
+
+    if (odeon_lookup(ctx, "jobs", &queue) < 0)
+        return -ENOENT;
+    /* who has a timer begins anew at once, not with its next message */
+    odeon_signal_every(ctx, NULL, 3600 * ODEON_SECOND_NS, odeon_self(ctx, test_sitter), test_stay);
+    return odeon_send(ctx, queue, work_ready, .window = SITTER_WINDOW);
+}
+
+ODEON_RECEIVE(test_sitter, work_job)
+{
+    self->jobs++;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(test_sitter, work_closed)
+{
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(test_sitter, work_refused)
+{
+    odeon_test_fail("a sitter is refused");
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(test_sitter, test_stay)
+{
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(test_sitter, ODEON_ON(test_sitter, work_job), ODEON_ON(test_sitter, work_closed),
+               ODEON_ON(test_sitter, work_refused), ODEON_ON(test_sitter, test_stay));
+ODEON_ACTOR_TYPE(test_sitter);
 ODEON_PLUGIN("work-tested", "1.0.0", ODEON_TYPE(work_queue), ODEON_TYPE(work_item),
-             ODEON_TYPE(test_worker));
+             ODEON_TYPE(test_worker), ODEON_TYPE(test_sitter));
 
 static void begin(struct odeon_test *world, test_worker_ref *workers, uint32_t n,
                   work_queue_ref queue)
@@ -380,6 +425,28 @@ static void notices_who_dies(struct odeon_test *world, void *userdata)
     struct lent slow = take_from(world, 0, "slow");
     odeon_test_assert(slow.attempt == 2);
     expect_done(world, 0, &slow);
+}
+
+/* What its former life had comes back, and is lent to the new one: as much as that wants at a time,
+ * whether the queue has heard of the end or of the beginning first. */
+static void keeps_who_begins_anew(struct odeon_test *world, void *userdata)
+{
+    (void)userdata;
+    work_queue_ref queue = odeon_test_spawn(
+        world, work_queue, .name = "jobs",
+        ODEON_ARGS(struct work_queue_args, .lease_ms = 3600 * 1000, .name = "jobs"));
+
+    odeon_test_until_idle(world); /* it has its name */
+    odeon_test_spawn(world, test_sitter);
+    for (uint32_t number = 1; number <= 2 * SITTER_WINDOW; number++)
+        put(world, queue, number, "slow");
+    odeon_test_until_idle(world);
+    odeon_test_crash_now(world);
+    odeon_test_until_idle(world);
+    odeon_test_advance(world, 2 * ODEON_SECOND_NS); /* the queue tries again what had no room */
+    odeon_test_signal(world, queue, work_look);
+    odeon_test_expect(world, work_books, .waiting = SITTER_WINDOW, .leased = SITTER_WINDOW,
+                      .consumers = 1, .window = SITTER_WINDOW);
 }
 
 enum { ROUNDS = 8 };
@@ -451,6 +518,7 @@ int main(void)
     odeon_test_check(goes_on_without_what_is_stopped, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(keeps_its_jobs, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(notices_who_dies, NULL, .plugin = plugin, .ports = 2);
+    odeon_test_explore(500, keeps_who_begins_anew, NULL, .plugin = plugin);
     odeon_test_explore(300, is_closed_by_its_lease, &one, .plugin = plugin, .ports = 2,
                        .crashes = 1);
     odeon_test_explore(300, is_closed_by_its_lease, &two, .plugin = plugin, .ports = 2,
