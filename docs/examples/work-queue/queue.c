@@ -113,11 +113,12 @@ static void queue_release(struct work_queue_state *self, struct odeon_context *c
         queue_remove_consumer(self, ctx, consumer);
 }
 
-/* The next one in turn that may have one more; NULL: none. */
+/* The next one behind the last that has got something, if it may have one more; NULL: none. */
 static struct queue_consumer *queue_choose(struct work_queue_state *self)
 {
     for (uint32_t i = 0; i < self->n_consumers; i++) {
-        struct queue_consumer *consumer = &self->consumers[++self->turn % self->n_consumers];
+        uint32_t at = (self->turn + 1 + i) % self->n_consumers;
+        struct queue_consumer *consumer = &self->consumers[at];
 
         if (consumer->held < consumer->window && !consumer->full)
             return consumer;
@@ -173,6 +174,7 @@ static bool queue_lease(struct work_queue_state *self, struct odeon_context *ctx
         return false; /* the tick tries again */
     entry->consumer = consumer->ref;
     consumer->held++;
+    self->turn = (uint32_t)(consumer - self->consumers); /* who gets nothing has had none */
     return true;
 }
 

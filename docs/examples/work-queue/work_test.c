@@ -155,6 +155,23 @@ static void lends_again_when_the_lease_is_over(struct odeon_test *world, void *u
     expect_done(world, 0, &second);
 }
 
+/* Who sits on a job until its lease is over does not get it again while somebody else is idle. */
+static void lends_what_comes_back_to_who_is_next(struct odeon_test *world, void *userdata)
+{
+    (void)userdata;
+    work_queue_ref queue = open_queue(world, 0, 0);
+
+    put(world, queue, 1, "one");
+    odeon_test_send_from(world, 1, queue, work_ready, .window = 1);
+    take_from(world, 1, "one");
+    odeon_test_send(world, queue, work_ready, .window = 1);
+    odeon_test_until_idle(world);
+    odeon_test_advance(world, LEASE_MS * MS_NS);
+    struct lent second = take_from(world, 0, "one");
+    odeon_test_assert(second.attempt == 2);
+    expect_done(world, 0, &second);
+}
+
 static void puts_away_what_fails(struct odeon_test *world, void *userdata)
 {
     (void)userdata;
@@ -512,6 +529,7 @@ int main(void)
     odeon_test_check(lends_in_order, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(refuses_what_has_no_room, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(lends_again_when_the_lease_is_over, NULL, .plugin = plugin, .ports = 2);
+    odeon_test_check(lends_what_comes_back_to_who_is_next, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(puts_away_what_fails, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(tells_the_last_who_wait, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(believes_nobody, NULL, .plugin = plugin, .ports = 2);
