@@ -438,6 +438,13 @@ int odeon_actor_spawn(struct odeon_client *client, const char *type, const char 
     return spawn(types[id], args, args_size, ret_ref);
 }
 
+int odeon_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)
+{
+    list_add(&queue, record_new(ref, odeon_port_ref(&client->port),
+                                (uint32_t)(ODEON_MSG_POISON_DELETE + how - 1), NULL, 0, NULL, 0));
+    return 0;
+}
+
 int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
                     struct odeon_port **ret_port)
 {
@@ -510,6 +517,17 @@ int odeon_port_commit(struct odeon_port *port)
         list_add(&queue, record);
     }
     return 0;
+}
+
+const char *odeon_outcome_name(int outcome)
+{
+    return outcome == ODEON_CALL_REPLY ? "reply" : "none";
+}
+
+const char *odeon_reason_name(unsigned reason)
+{
+    (void)reason;
+    return "refused"; /* nothing is */
 }
 
 int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)

@@ -8,9 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
+#include <odeon/admin.h>
 #include <odeon/helper.h>
 
 #include "client-lib/src/connect.h"
@@ -534,24 +536,99 @@ static void test_a_loop_makes_requests(void **state)
     odeon_client_disconnect(l.client);
 }
 
-/* docs/examples/loops: more ones than a ring has room for come to their sum. */
+/* ---- docs/examples: clients that add up */
+
+/* What it prints, on both of its outputs, goes into `output`. The exit status. */
+static int run_example(const char *program, const char *numbers, char *output, size_t size)
+{
+    char command[1024];
+    FILE *example;
+    size_t n;
+
+    snprintf(command, sizeof(command), "%s %s %s %s 2>&1", program, service.socket, TEST_COUNTER,
+             numbers);
+    example = popen(command, "r");
+    assert_non_null(example);
+    n = fread(output, 1, size - 1, example);
+    output[n] = '\0';
+    return WEXITSTATUS(pclose(example));
+}
+
+static bool no_counter_is_left(void)
+{
+    struct odeon_list *list = NULL;
+    size_t n;
+
+    assert_int_equal(odeon_actor_list(client, "counter", 0, 0, &list), 0);
+    n = list->n;
+    odeon_list_free(list);
+    return n == 0;
+}
+
+static void expect_sum(const char *program, const char *numbers, const char *sum)
+{
+    char output[256];
+    int code = run_example(program, numbers, output, sizeof(output));
+
+    assert_string_equal(output, sum);
+    assert_int_equal(code, 0);
+    assert_true(wait_until(no_counter_is_left()));
+}
+
+static const char *const loops[] = { TEST_LOOPS };
+
+/* More ones than a ring has room for come to their sum. */
 static void test_the_examples_of_loops(void **state)
 {
-    static const char *const loops[] = { TEST_LOOPS };
-
     (void)state;
-    for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
-        char command[1024], line[64] = "";
-        FILE *loop;
+    expect_sum(TEST_COUNTER_CLIENT, "1 2 39", "42\n");
+    for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+        expect_sum(loops[i], "200000", "200000\n");
+}
 
-        snprintf(command, sizeof(command), "%s %s %s 200000", loops[i], service.socket,
-                 TEST_COUNTER);
-        loop = popen(command, "r");
-        assert_non_null(loop);
-        assert_non_null(fgets(line, sizeof(line), loop));
-        assert_int_equal(pclose(loop), 0);
-        assert_string_equal(line, "200000\n");
-    }
+/* True: the counter's queue has refused ones, which the example tells in one line. If not, the sum
+ * is right. */
+static bool tells_of_refusals(const char *program, const char *numbers, const char *sum)
+{
+    char output[256];
+    int code = run_example(program, numbers, output, sizeof(output));
+    size_t length = strlen(output);
+
+    if (code == 0)
+        assert_string_equal(output, sum);
+    else
+        assert_ptr_equal(strchr(output, '\n'), output + length - 1);
+    assert_true(wait_until(no_counter_is_left()));
+    return code != 0;
+}
+
+enum { TRIES = 100 };
+
+static void expect_refusals(const char *program, const char *numbers, const char *sum)
+{
+    unsigned tries = 0;
+
+    while (!tells_of_refusals(program, numbers, sum))
+        if (++tries == TRIES)
+            fail_msg("%s: no one was refused", program);
+}
+
+/* With a queue that has room for some hundred ones. */
+static void test_examples_tell_of_refusals(void **state)
+{
+    (void)state;
+    expect_refusals(TEST_COUNTER_CLIENT, "$(yes 1 | head -n 20000)", "20000\n");
+    for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+        expect_refusals(loops[i], "20000", "20000\n");
+}
+
+static int setup_of_small_queues(void **state)
+{
+    (void)state;
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "limit-bytes=4096", NULL });
+    client = service_connect(&service, "client");
+    return 0;
 }
 
 /* ---- a service that is not there yet */
@@ -614,6 +691,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_several_post, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_loop_makes_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_examples_of_loops, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_examples_tell_of_refusals, setup_of_small_queues,
+                                        teardown),
         cmocka_unit_test(test_connecting_waits_for_the_service),
     };
 

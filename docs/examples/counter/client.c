@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client of the counter: odeon-counter SOCKET PLUGIN NUMBER...
- * Makes a counter, sends it the numbers, asks for the sum and prints it. */
+ * Makes a counter, sends it the numbers, asks for the sum, prints it and stops the counter. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +27,25 @@ static int make_counter(struct odeon_client *client, const char *plugin, odeon_r
     return r < 0 ? r : odeon_actor_spawn(client, "counter", NULL, NULL, 0, ret_counter);
 }
 
+/* A post that was taken may still be refused, by a full queue for one. Its refusal is a delivery,
+ * which comes before the answer of a call that was made later. */
+static int look_for_refusals(struct odeon_port *port)
+{
+    struct odeon_delivery delivery;
+    struct odeon_refusal refusal;
+    int r;
+    while ((r = odeon_port_receive(port, &delivery)) == 1) {
+        if (delivery.type != ODEON_MSG_REFUSAL)
+            continue;
+        memcpy(&refusal, delivery.data, sizeof(refusal));
+        fprintf(stderr, "odeon-counter: refused: %s\n", odeon_reason_name(refusal.reason));
+        return 1;
+    }
+    return r < 0 ? fail("receive") : 0;
+}
+
 /* Posts the numbers, then calls: what one port sends to one actor arrives in order, so the sum
- * holds all of them. */
+ * holds all of them, if none was refused. */
 static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_ref counter,
                   char **numbers)
 {
@@ -47,9 +64,13 @@ static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_re
 
     struct odeon_delivery reply;
     int outcome = odeon_port_call(port, counter, get, NULL, 0, patience_ns, &reply);
+    if (look_for_refusals(port))
+        return 1;
     if (outcome != ODEON_CALL_REPLY || reply.type != value ||
-        reply.size != sizeof(struct counter_value))
-        return fail("call");
+        reply.size != sizeof(struct counter_value)) {
+        fprintf(stderr, "odeon-counter: no answer: %s\n", odeon_outcome_name(outcome));
+        return 1;
+    }
     struct counter_value sum;
     memcpy(&sum, reply.data, sizeof(sum));
     odeon_port_release(port);
@@ -73,10 +94,13 @@ int main(int argc, char **argv)
     }
     if (make_counter(client, argv[2], &counter) < 0)
         code = fail("counter");
-    else if (odeon_port_open(client, NULL, &port) < 0)
-        code = fail("port");
-    else
-        code = add_up(client, port, counter, argv + 3);
+    else {
+        code = odeon_port_open(client, NULL, &port) < 0 ? fail("port")
+                                                        : add_up(client, port, counter, argv + 3);
+        /* it would outlive its client */
+        if (odeon_actor_stop(client, counter, ODEON_DELETE) < 0)
+            code = fail("stop");
+    }
     odeon_client_disconnect(client); /* closes the port, too */
     return code;
 }

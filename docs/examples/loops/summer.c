@@ -13,8 +13,11 @@
 enum { ASK = 1 }; /* the question's id */
 static const int64_t patience_ns = INT64_C(60000000000);
 
+/* What went wrong first is told; the rest comes of it. */
 static void fail(struct summer *s, int result, const char *text)
 {
+    if (s->result < 0)
+        return;
     fprintf(stderr, "summer: %s\n", text);
     s->result = result;
     s->over = true;
@@ -82,9 +85,9 @@ static int post(struct summer *s)
 static void receive(struct summer *s)
 {
     struct odeon_delivery d;
-    int r;
+    int r = 0;
 
-    while ((r = odeon_port_receive(s->port, &d)) == 1) {
+    while (!s->over && (r = odeon_port_receive(s->port, &d)) == 1) {
         if (d.type == ODEON_MSG_REFUSAL)
             fail(s, -EIO, odeon_reason_name(((const struct odeon_refusal *)d.data)->reason));
         else if (d.correlation == ASK && d.size == sizeof(struct counter_value)) {
@@ -139,7 +142,14 @@ int summer_timeout(struct summer *s)
 
 int summer_end(struct summer *s)
 {
+    int r;
+
     odeon_helper_free(s->helper);
+    if (s->counter != ODEON_NOBODY) { /* it outlives its client */
+        r = odeon_actor_stop(s->client, s->counter, ODEON_DELETE);
+        if (r < 0)
+            fail(s, r, odeon_error_text());
+    }
     odeon_client_disconnect(s->client); /* closes the port, too */
     if (s->result == 0)
         printf("%" PRId64 "\n", s->total);

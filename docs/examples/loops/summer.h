@@ -35,7 +35,7 @@ int summer_port_fd(const struct summer *summer);
 int summer_timeout(struct summer *summer);
 /* Does what there is to do, whatever has woken the loop. True: it is over. */
 bool summer_turn(struct summer *summer);
-/* Prints the sum, or what went wrong; the program's status. Frees what there is. */
+/* Behind the loop: stops the counter, frees what there is, prints the sum. The program's status. */
 int summer_end(struct summer *summer);
 
 #endif
