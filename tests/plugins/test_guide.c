@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The chat room of docs/plugins.md, linked to inproc.c: two clients' guests hear what one of them
- * says, the log has it, the room is full at its limit, and nobody is left when it is closed.
- * Argument: the plugin. */
+ * says, the log has it, and the room is full at its limit. Who leaves, and who is left when it is
+ * closed, test_room.c looks at. Argument: the plugin. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

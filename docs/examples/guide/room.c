@@ -54,8 +54,10 @@ ODEON_RECEIVE(room, room_enter)
     int r = -EMFILE;
     if (self->n < self->limit)
         r = odeon_spawn_into(
-            ctx, &guest, guest, .placement = ODEON_PLACE_HERE,
+            ctx, &guest, guest, .placement = ODEON_PLACE_HERE, .link = 1,
             ODEON_ARGS(struct guest_args, .port = msg->port, .room = odeon_as(room, ctx->self)));
+    if (r == 0 && (r = odeon_monitor(ctx, NULL, guest)) < 0)
+        odeon_poison_delete(ctx, guest);
     if (r < 0) {
         odeon_reply(ctx, room_entered, .error = r);
         return ODEON_NODELETE;
@@ -107,15 +109,24 @@ ODEON_RECEIVE(room, room_say)
 
 /* ---- the end of actors ---- */
 
+/* A guest has ended: who has gone makes room for others. */
+ODEON_RECEIVE(room, odeon_down)
+{
+    uint32_t i = 0;
+    while (i < self->n && self->guests[i].ref != msg->ref)
+        i++;
+    if (i < self->n)
+        self->guests[i] = self->guests[--self->n];
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(room, room_close)
 {
-    for (uint32_t i = 0; i < self->n; i++)
-        odeon_poison_delete(ctx, self->guests[i]);
-    return ODEON_DELETE;
+    return ODEON_DELETE; /* guests, which are linked to it, end with their room */
 }
 
 ODEON_HANDLERS(room, ODEON_ON(room, room_enter), ODEON_ON(room, room_say),
-               ODEON_ON(room, room_close));
+               ODEON_ON(room, room_close), ODEON_ON(room, odeon_down));
 ODEON_ACTOR_TYPE(room, ODEON_TAKES(room_args));
 
 /* ---- guests ---- */
@@ -130,18 +141,17 @@ ODEON_INIT(guest, struct guest_args)
 {
     self->port = args->port;
     self->room = args->room;
-    return 0;
+    return odeon_monitor_any(ctx, NULL, self->port);
 }
 
 ODEON_RECEIVE(guest, room_say)
 {
     size_t n = odeon_tail_size(ctx, msg);
-    if (ctx->sender == self->port) {
+    if (ctx->sender == self->port)
         odeon_send_tail(ctx, self->room, room_say, msg->text, n, .number = msg->number);
-        return ODEON_NODELETE;
-    }
-    int r = odeon_send_tail_any(ctx, self->port, room_say, msg->text, n, .number = ++self->heard);
-    return r == -ESRCH ? ODEON_DELETE : ODEON_NODELETE;
+    else
+        odeon_send_tail_any(ctx, self->port, room_say, msg->text, n, .number = ++self->heard);
+    return ODEON_NODELETE;
 }
 
 ODEON_RECEIVE(guest, room_leave)
@@ -149,7 +159,14 @@ ODEON_RECEIVE(guest, room_leave)
     return ODEON_DELETE;
 }
 
-ODEON_HANDLERS(guest, ODEON_ON(guest, room_say), ODEON_ON(guest, room_leave));
+/* Its client has gone. */
+ODEON_RECEIVE(guest, odeon_down)
+{
+    return ODEON_DELETE;
+}
+
+ODEON_HANDLERS(guest, ODEON_ON(guest, room_say), ODEON_ON(guest, room_leave),
+               ODEON_ON(guest, odeon_down));
 ODEON_ACTOR_TYPE(guest, ODEON_POLICY(ODEON_RESTART_STOP));
 
 ODEON_PLUGIN("room", "1.0.0", ODEON_TYPE(room), ODEON_TYPE(guest));

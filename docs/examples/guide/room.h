@@ -4,6 +4,7 @@
 #define ROOM_H
 
 #include <odeon/message.h>
+#include <odeon/monitor.h>
 
 enum { ROOM_GUESTS_MAX = 16 };
 
@@ -27,8 +28,8 @@ ODEON_MESSAGE(room_entered, 1, {
 });
 
 /* what each actor accepts, in the order of its behaviours */
-ODEON_INTERFACE(room, room_enter, room_say, room_close);
-ODEON_INTERFACE(guest, room_say, room_leave);
+ODEON_INTERFACE(room, room_enter, room_say, room_close, odeon_down);
+ODEON_INTERFACE(guest, room_say, room_leave, odeon_down);
 
 struct guest_args {
     odeon_ref port;
