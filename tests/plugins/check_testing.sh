@@ -110,6 +110,15 @@ result $? "the work queue is built with the package, and passes its test"
 PKG_CONFIG_PATH=$library/pkgconfig pkg-config --libs libodeon-test >"$WORK/log" 2>&1
 result $? "pkg-config knows the library"
 
+# Where libodeon-test is not installed there is no test, and everything else is built all the same.
+rm "$library/libodeon-test.a"
+for example in seats rate-limiter work-queue; do
+    cmake -S "$SOURCE/docs/examples/$example" -B "$WORK/untested-$example" >"$WORK/log" 2>&1 &&
+        cmake --build "$WORK/untested-$example" >>"$WORK/log" 2>&1 &&
+        ctest --test-dir "$WORK/untested-$example" >>"$WORK/log" 2>&1
+    result $? "$example is built without libodeon-test"
+done
+
 # Seeds are the build's, and so are paths.
 plain() { sed -E 's/SEED=[0-9]+/SEED=N/; s|# [^ ]*/([a-z_]+\.c:)|# \1|; s|[^ ]*build/|build/|'; }
 plain <"$WORK/all" | sort -u >"$WORK/seen"
