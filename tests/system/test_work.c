@@ -49,11 +49,12 @@ static void expect_output(const char *arguments, int code, const char *expected)
     assert_int_equal(got, code);
 }
 
-static bool looks_like(const char *expected)
+static bool looks_like(const char *name, const char *expected)
 {
-    char output[512];
+    char arguments[64], output[512];
 
-    return run_program("look jobs", output, sizeof(output)) == 0 && strstr(output, expected);
+    snprintf(arguments, sizeof(arguments), "look %s", name);
+    return run_program(arguments, output, sizeof(output)) == 0 && strstr(output, expected);
 }
 
 static void test_the_program(void **state)
@@ -69,10 +70,10 @@ static void test_the_program(void **state)
     /* who wants one is lent no other, which it would not read */
     expect_output("put jobs three four", 0, "3\n4\n");
     expect_output("take jobs 1", 0, "3 (1): three\n");
-    assert_true(wait_until(looks_like("waiting 1, leased 0, returned 0, done 3")));
+    assert_true(wait_until(looks_like("jobs", "waiting 1, leased 0, returned 0, done 3")));
     expect_output("take jobs 1", 0, "4 (1): four\n");
     /* its consumers have gone, and are forgotten */
-    assert_true(wait_until(looks_like("consumers 0, window 0")));
+    assert_true(wait_until(looks_like("jobs", "consumers 0, window 0")));
 }
 
 /* Its lease is an hour: it is its end that gives the jobs back. */
@@ -90,13 +91,58 @@ static void test_a_consumer_that_is_killed(void **state)
         execl(TEST_WORK_CLIENT, TEST_WORK_CLIENT, "hold", "jobs", "2", NULL);
         _exit(9);
     }
-    assert_true(wait_until(looks_like("waiting 1, leased 2, returned 0")));
+    assert_true(wait_until(looks_like("jobs", "waiting 1, leased 2, returned 0")));
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
-    assert_true(wait_until(looks_like("waiting 1, leased 0, returned 2")));
+    assert_true(wait_until(looks_like("jobs", "waiting 1, leased 0, returned 2")));
     /* before the one that waits, and for the second time */
     expect_output("take jobs 3", 0, "1 (2): one\n2 (2): two\n3 (1): three\n");
+}
+
+/* Another one has done its job meanwhile, whose actor has ended: for who is late that is closed. */
+static void test_a_consumer_that_is_too_late(void **state)
+{
+    const struct work_queue_args args = { .lease_ms = 100, .name = "short" };
+    uint32_t job_type = message_id(client, odeon_message_of(work_job));
+    struct work_ready ready = { .window = 1 };
+    struct work_done done;
+    struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
+    odeon_ref brief = spawn(client, "work_queue", "short", &args, sizeof(args));
+    struct odeon_delivery delivery;
+    pid_t child;
+    int status;
+
+    (void)state;
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("ODEON_SOCKET", service.socket, 1);
+        execl(TEST_WORK_CLIENT, TEST_WORK_CLIENT, "take", "short", "1", NULL);
+        _exit(9);
+    }
+    assert_true(wait_until(looks_like("short", "consumers 1, window 1")));
+    process_stop(child);
+    expect_output("put short one", 0, "1\n");
+    assert_true(wait_until(looks_like("short", "waiting 0")));
+    assert_int_equal(odeon_port_post(port, brief, message_id(client, odeon_message_of(work_ready)),
+                                     &ready, sizeof(ready)),
+                     0);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(delivery.type, job_type);
+    done.attempt = ((const struct work_job *)delivery.data)->attempt;
+    assert_true(done.attempt > 1);
+    assert_int_equal(odeon_port_post(port, delivery.from,
+                                     message_id(client, odeon_message_of(work_done)), &done,
+                                     sizeof(done)),
+                     0);
+    odeon_port_release(port);
+    assert_true(wait_until(looks_like("short", "done 1")));
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    odeon_port_close(port);
 }
 
 /* ---- Kills ---- */
@@ -268,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_consumer_that_is_killed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_consumer_that_is_too_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_over_kills, setup, teardown),
     };
 

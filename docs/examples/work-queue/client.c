@@ -137,10 +137,22 @@ static bool take_one(struct session *s, const struct odeon_delivery *delivery, b
     return true;
 }
 
+/* Whether a job is over for this consumer: closed, or, as it was late, done by somebody else, so
+ * that its actor has ended. */
+static bool is_closed(struct session *s, const struct odeon_delivery *delivery)
+{
+    struct odeon_refusal refusal;
+
+    if (delivery->type != ODEON_MSG_REFUSAL)
+        return delivery->type == id_of(s, odeon_message_of(work_closed));
+    memcpy(&refusal, delivery->data, sizeof(refusal));
+    return refusal.type == id_of(s, odeon_message_of(work_done)) &&
+           refusal.reason == ODEON_REASON_NO_SUCH_ACTOR;
+}
+
 /* With `finish` it is done when the last one has been closed: a late one was somebody else's. */
 static int take(struct session *s, unsigned long n, bool finish)
 {
-    uint32_t closed_type = id_of(s, odeon_message_of(work_closed));
     struct odeon_delivery delivery;
     unsigned long lent = 0, closed = 0;
 
@@ -152,7 +164,7 @@ static int take(struct session *s, unsigned long n, bool finish)
             return fail("receive");
         if (take_one(s, &delivery, finish && lent < n, lent + 1 == n))
             lent++;
-        else if (delivery.type == closed_type)
+        else if (is_closed(s, &delivery))
             closed++;
         else
             return fputs("odeon-work: the queue refuses\n", stderr), 1;

@@ -60,7 +60,8 @@ ODEON_MESSAGE_TAIL(work_job, 1, data, {
     uint8_t data[];
 });
 /* To the sender of work_job, each answered by work_closed: it is done, and its actor ends; it has
- * failed, and is tried again at once; the lease begins anew. */
+ * failed, and is tried again at once; the lease begins anew. Who is so late that the job is done,
+ * and its actor has ended, has no such answer but a refusal (no-such-actor). */
 ODEON_MESSAGE(work_done, 1, { uint32_t attempt; });
 ODEON_MESSAGE(work_failed, 1, { uint32_t attempt; });
 ODEON_MESSAGE(work_more, 1, { uint32_t attempt; });

@@ -153,6 +153,12 @@ static void lends_again_when_the_lease_is_over(struct odeon_test *world, void *u
     odeon_test_send_from(world, 1, first.item, work_done, .attempt = 2); /* somebody else's */
     odeon_test_expect_from(world, 1, work_closed, .number = 1, .attempt = 2, .outcome = WORK_LATE);
     expect_done(world, 0, &second);
+    /* now there is nobody left who could say so */
+    struct odeon_test_message message;
+    odeon_test_send_from(world, 1, first.item, work_done, .attempt = 1);
+    odeon_test_assert(odeon_test_receive(world, 1, &message) && message.type == ODEON_MSG_REFUSAL);
+    const struct odeon_refusal *refusal = message.payload;
+    odeon_test_assert(refusal->reason == ODEON_REASON_NO_SUCH_ACTOR);
 }
 
 /* Who sits on a job until its lease is over does not get it again while somebody else is idle. */
