@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One timer is armed at any time, so that what could not be said is said one day. */
+/* A periodic timer is armed all its life: where there is none to be had any more, a lease ends, and
+ * what could not be said is said, with the next look. */
 enum { ITEM_AGAIN_NS = 1000 * 1000 };
-#define ITEM_IDLE_NS (3600 * ODEON_SECOND_NS)
+#define ITEM_LOOK_NS (60 * ODEON_SECOND_NS)
 
 enum item_phase {
     ITEM_EMPTY,   /* its work_put is on the way */
@@ -57,7 +58,7 @@ ODEON_INIT(work_item, struct work_item_args)
     self->lease_ns = args->lease_ns;
     self->attempts = self->limit = args->attempts;
     memcpy(self->queue, args->queue, sizeof(self->queue));
-    return item_arm(self, ctx, ITEM_IDLE_NS);
+    return odeon_signal_every(ctx, NULL, ITEM_LOOK_NS, odeon_self(ctx, work_item), work_tick);
 }
 
 static bool item_is_from_queue(const struct work_item_state *self, struct odeon_context *ctx)
@@ -177,11 +178,9 @@ ODEON_RECEIVE(work_item, work_tick)
 
     if (ctx->sender != ctx->self || !odeon_is_timer(ctx))
         return ODEON_NODELETE;
-    self->tick = 0;
-    item_arm(self, ctx,
-             self->phase == ITEM_LEASED && self->until_ns > now_ns ? self->until_ns - now_ns
-                                                                   : ITEM_IDLE_NS);
-    if (self->phase == ITEM_LEASED && self->until_ns <= now_ns)
+    if (self->phase == ITEM_LEASED && self->until_ns > now_ns)
+        item_arm(self, ctx, self->until_ns - now_ns); /* it has begun anew */
+    else if (self->phase == ITEM_LEASED)
         item_give_back(self, ctx, WORK_WHY_OVER);
     else if (self->phase == ITEM_OWES)
         item_tell_queue(self, ctx);

@@ -418,8 +418,37 @@ ODEON_RECEIVE(test_sitter, test_stay)
 ODEON_HANDLERS(test_sitter, ODEON_ON(test_sitter, work_job), ODEON_ON(test_sitter, work_closed),
                ODEON_ON(test_sitter, work_refused), ODEON_ON(test_sitter, test_stay));
 ODEON_ACTOR_TYPE(test_sitter);
+/* ---- Those who arm all timers that there are, and look for more again and again. */
+
+enum { HOGS = 16, HOG_MS = LEASE_MS / 2, HOG_AT_ONCE = 64 };
+
+ODEON_SIGNAL(test_hog_all, 1);
+ODEON_INTERFACE(test_hog, test_hog_all, test_stay);
+ODEON_STATELESS(test_hog);
+
+ODEON_RECEIVE(test_hog, test_hog_all)
+{
+    test_hog_ref hog = odeon_self(ctx, test_hog);
+    int r = 0;
+
+    if (ctx->sender != ctx->self)
+        odeon_signal_every(ctx, NULL, HOG_MS * MS_NS, hog, test_hog_all);
+    for (uint32_t i = 0; i < HOG_AT_ONCE && r == 0; i++)
+        r = odeon_signal_after(ctx, NULL, 3600 * ODEON_SECOND_NS, hog, test_stay);
+    if (r == 0)
+        odeon_signal(ctx, hog, test_hog_all);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(test_hog, test_stay)
+{
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(test_hog, ODEON_ON(test_hog, test_hog_all), ODEON_ON(test_hog, test_stay));
+ODEON_ACTOR_TYPE(test_hog);
 ODEON_PLUGIN("work-tested", "1.0.0", ODEON_TYPE(work_queue), ODEON_TYPE(work_item),
-             ODEON_TYPE(test_worker), ODEON_TYPE(test_sitter));
+             ODEON_TYPE(test_worker), ODEON_TYPE(test_sitter), ODEON_TYPE(test_hog));
 
 static void begin(struct odeon_test *world, test_worker_ref *workers, uint32_t n,
                   work_queue_ref queue)
@@ -470,6 +499,26 @@ static void keeps_who_begins_anew(struct odeon_test *world, void *userdata)
     odeon_test_signal(world, queue, work_look);
     odeon_test_expect(world, work_books, .waiting = SITTER_WINDOW, .leased = SITTER_WINDOW,
                       .consumers = 1, .window = SITTER_WINDOW);
+}
+
+/* A lease that has begun anew ends, also if there is no timer to be had for the rest of it. */
+static void ends_a_lease_without_timers(struct odeon_test *world, void *userdata)
+{
+    (void)userdata;
+    work_queue_ref queue = open_queue(world, 0, 0);
+
+    put(world, queue, 1, "one");
+    odeon_test_send_from(world, 1, queue, work_ready, .window = 1);
+    struct lent one = take_from(world, 1, "one");
+    odeon_test_send_from(world, 1, queue, work_ready, .window = 0);
+    for (uint32_t i = 0; i < HOGS; i++)
+        odeon_test_signal(world, odeon_test_spawn(world, test_hog), test_hog_all);
+    odeon_test_advance(world, LEASE_MS / 2 * MS_NS);
+    odeon_test_send_from(world, 1, one.item, work_more, .attempt = 1);
+    odeon_test_expect_from(world, 1, work_closed, .number = 1, .attempt = 1, .outcome = WORK_OK);
+    odeon_test_advance(world, 61 * ODEON_SECOND_NS);
+    odeon_test_signal(world, queue, work_look);
+    odeon_test_expect(world, work_books, .returned = 1);
 }
 
 enum { ROUNDS = 8 };
@@ -543,6 +592,7 @@ int main(void)
     odeon_test_check(keeps_its_jobs, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(notices_who_dies, NULL, .plugin = plugin, .ports = 2);
     odeon_test_explore(500, keeps_who_begins_anew, NULL, .plugin = plugin);
+    odeon_test_explore(50, ends_a_lease_without_timers, NULL, .plugin = plugin, .ports = 2);
     odeon_test_explore(300, is_closed_by_its_lease, &one, .plugin = plugin, .ports = 2,
                        .crashes = 1);
     odeon_test_explore(300, is_closed_by_its_lease, &two, .plugin = plugin, .ports = 2,
