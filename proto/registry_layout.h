@@ -17,7 +17,8 @@
  * registry_layout.G4  A port's entry goes before its descriptors leave the store.  Its generation
  *     stays: the next port there has another.
  * registry_layout.G5  Settings lie here twice; `settings_copy` says which copy counts, by one
- *     store.
+ *     store.  A copy has those in force, and behind them those of the configuration as it was last
+ *     read: what a reload finds other than that is what has been edited.
  * registry_layout.G6  A plugin that the entry of another one says it replaces does not count: its
  *     file has been read anew, and it goes when that is in force.  Two that have a path in common
  *     and do not say so were loaded one after the other from there. Nor does one count of whose
@@ -87,7 +88,8 @@ struct registry_plugin {
     char path[REGISTRY_PATH_BYTES];
 };
 
-/* Keys and values, each ended by a NUL. */
+/* Keys and values, each ended by a NUL: `n` in force, and behind them, up to `bytes`, those of the
+ * configuration (a build that knew nothing of these has left none). */
 struct registry_settings {
     uint32_t n, bytes;
     char text[REGISTRY_SETTINGS_BYTES];

@@ -326,7 +326,8 @@ static void boot_on_settled(struct line_waiter *waiter, int error)
 
     if (seat->given_up)
         return;
-    persist_record_settled(seat->service->persist, &seat->plugins, &seat->settings, error);
+    persist_record_settled(seat->service->persist, &seat->plugins, &seat->settings,
+                           &seat->service->config->executor, error);
     start_actors_begin(seat, boot_become_ready);
 }
 

@@ -307,24 +307,34 @@ static int registry_append(struct registry_settings *copy, const char *word)
     return 0;
 }
 
-int registry_put_settings(struct registry_file *file, const struct setting_list *settings)
+/* How many, or -ENOSPC. */
+static int registry_append_list(struct registry_settings *copy, const struct setting_list *settings)
+{
+    for (size_t i = 0; i < settings->n; i++)
+        if (registry_append(copy, settings->list[i].key) < 0 ||
+            registry_append(copy, settings->list[i].value) < 0)
+            return -ENOSPC;
+    return (int)settings->n;
+}
+
+int registry_put_settings(struct registry_file *file, const struct setting_list *in_force,
+                          const struct setting_list *configured)
 {
     struct registry_settings *copy;
     uint32_t other;
+    int n;
 
     if (!file->map)
         return 0;
     other = !atomic_load_explicit(&file->map->header.settings_copy, memory_order_relaxed);
     copy = &file->map->settings[other];
-    copy->n = copy->bytes = 0;
-    for (size_t i = 0; i < settings->n; i++) {
-        if (registry_append(copy, settings->list[i].key) < 0 ||
-            registry_append(copy, settings->list[i].value) < 0)
-            return -ENOSPC;
-        copy->n++;
-    }
+    copy->bytes = 0;
+    n = registry_append_list(copy, in_force);
+    if (n < 0 || registry_append_list(copy, configured) < 0)
+        return -ENOSPC;
+    copy->n = (uint32_t)n;
     CRASH_POINT();
-    check("registry_layout.G5", copy->n == settings->n);
+    check("registry_layout.G5", copy->n == in_force->n);
     atomic_store_explicit(&file->map->header.settings_copy, other, memory_order_release);
     return 0;
 }
@@ -344,10 +354,25 @@ static const char *registry_next_word(const struct registry_settings *copy, size
     return word;
 }
 
-int registry_get_settings(const struct registry_file *file, struct setting_list *settings)
+/* 1: one more is in the list; 0: the text has no more; negative errno. */
+static int registry_next_setting(const struct registry_settings *copy, size_t *at,
+                                 struct setting_list *settings)
+{
+    const char *key = registry_next_word(copy, at),
+               *value = key ? registry_next_word(copy, at) : NULL;
+    int r = value ? setting_list_set(settings, key, value) : -EPROTO;
+
+    if (!key && *at >= copy->bytes)
+        return 0;
+    return r < 0 ? r : 1;
+}
+
+int registry_get_settings(const struct registry_file *file, struct setting_list *in_force,
+                          struct setting_list *configured)
 {
     const struct registry_settings *copy;
     size_t at = 0;
+    int r = 1;
 
     if (!file->map)
         return 0;
@@ -355,12 +380,11 @@ int registry_get_settings(const struct registry_file *file, struct setting_list 
                                                      memory_order_acquire) &
                                 1];
     for (uint32_t i = 0; i < copy->n; i++) {
-        const char *key = registry_next_word(copy, &at),
-                   *value = key ? registry_next_word(copy, &at) : NULL;
-        int r = value ? setting_list_set(settings, key, value) : -EPROTO;
-
-        if (r < 0)
-            return r;
+        r = registry_next_setting(copy, &at, in_force);
+        if (r <= 0)
+            return r < 0 ? r : -EPROTO;
     }
-    return 0;
+    while (r > 0)
+        r = registry_next_setting(copy, &at, configured);
+    return r;
 }

@@ -50,6 +50,8 @@ int registry_put_plugin(struct registry_file *file, uint32_t serial, const char 
 void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name);
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 
-/* registry_layout.G5.  0 or -ENOSPC. */
-int registry_put_settings(struct registry_file *file, const struct setting_list *settings);
-int registry_get_settings(const struct registry_file *file, struct setting_list *settings);
+/* registry_layout.G5.  0 or -ENOSPC: the former ones stay. */
+int registry_put_settings(struct registry_file *file, const struct setting_list *in_force,
+                          const struct setting_list *configured);
+int registry_get_settings(const struct registry_file *file, struct setting_list *in_force,
+                          struct setting_list *configured);

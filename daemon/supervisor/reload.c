@@ -74,6 +74,7 @@ static void reload_apply(struct reload *reload, struct seat *seat)
     reload_warn_about_the_rest(&old, new);
     *reload->config = *new;
     *new = old; /* reload_end() frees it */
+    seat_settings_note_configured(seat);
     log_set_level(reload->config->log_level);
     boot_tell_log_level(seat);
     reload->ops->applied(reload->userdata);

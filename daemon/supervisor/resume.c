@@ -23,35 +23,25 @@
 
 /* ---- settings */
 
-/* The configuration as it was when it was last read by the former service: a later reload finds
- * what has changed. */
-static int resume_make_known(struct config *config, const struct setting_list *in_force)
-{
-    struct setting_list known = { 0 };
-    int r = 0;
-
-    for (size_t i = 0; i < config->executor.n && r == 0; i++) {
-        const char *value = setting_list_get(in_force, config->executor.list[i].key);
-
-        if (value)
-            r = setting_list_set(&known, config->executor.list[i].key, value);
-    }
-    setting_list_fini(&config->executor);
-    config->executor = known;
-    return r;
-}
-
-/* After a crash everything is as it was. After an orderly end the configuration, which may have
- * been edited for this start, wins; what it does not mention stays. */
+/* After a crash everything is as it was, and the configuration counts as it was last read by the
+ * former service: a later reload finds what has changed since. After an orderly end the
+ * configuration, which may have been edited for this start, wins; what it does not mention stays.
+ */
 static int resume_restore_settings(struct seat *seat, struct config *config)
 {
     struct persist *persist = seat->service->persist;
-    int r = registry_get_settings(&persist->registry, &seat->settings);
+    struct setting_list known = { 0 };
+    int r = registry_get_settings(&persist->registry, &seat->settings, &known);
 
-    if (r == 0 && (!persist->resumed || persist->clean))
+    if (persist->resumed && !persist->clean) {
+        struct setting_list edited = config->executor;
+
+        config->executor = known;
+        known = edited;
+    } else if (r == 0) {
         r = setting_list_merge(&seat->settings, &config->executor);
-    else if (r == 0)
-        r = resume_make_known(config, &seat->settings);
+    }
+    setting_list_fini(&known);
     return r;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
+#include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/seat.h"
 
@@ -27,8 +28,20 @@ static void seat_settings_take(struct seat *seat, const Odeon__Setting *setting)
 
 static void seat_settings_keep(struct seat *seat)
 {
-    if (registry_put_settings(&seat->service->persist->registry, &seat->settings) < 0)
+    const struct service *service = seat->service;
+
+    if (registry_put_settings(&service->persist->registry, &seat->settings,
+                              &service->config->executor) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
+}
+
+void seat_settings_note_configured(struct seat *seat)
+{
+    const struct persist *persist = seat->service->persist;
+
+    /* else it is recorded when a start has come so far, or nothing is to be touched (persist.R1) */
+    if (persist->in_force && !persist->refused)
+        seat_settings_keep(seat);
 }
 
 void seat_settings_note_kept(struct seat *seat, const Odeon__Report *report)

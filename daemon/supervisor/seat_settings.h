@@ -13,5 +13,7 @@ struct seat;
  */
 void seat_settings_note(struct seat *seat, const Odeon__ExecutorSet *set,
                         const Odeon__Reconfigured *answer);
+/* The configuration has been read again: what it says is recorded beside what is in force. */
+void seat_settings_note_configured(struct seat *seat);
 /* What an executor has chosen by itself at its start: later ones on the same segment are told. */
 void seat_settings_note_kept(struct seat *seat, const Odeon__Report *report);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that are not live, and above all the sizes that memory is laid out by: whoever does what
- * a refusal says finds a service that serves, and in the end the new value.
+ * a refusal says finds a service that serves, and in the end the new value. And what a reload sets
+ * where settings are in force that were not configured.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -209,6 +210,51 @@ static void test_one_reload_after_the_other(void **state)
     manager_end(manager);
 }
 
+static void set(struct manager *manager, const char *setting)
+{
+    char text[1024];
+
+    assert_int_equal(ctl_set(manager_service(manager), text, sizeof(text), setting), 0);
+}
+
+static void kill_and_wait(struct manager *manager)
+{
+    manager_kill(manager);
+    manager_wait_ready(manager);
+}
+
+/* A reload of a file that nobody has edited changes nothing, and of an edited one what was edited,
+ * also behind a crash: it is judged by what was last read, not by what is in force. */
+static void test_a_reload_behind_a_crash(void **state)
+{
+    static const char spin[] = "spin-us = 10\n";
+    struct manager *manager = start(plain);
+
+    (void)state;
+    write_and_reload(manager, spin);
+    expect_setting(manager, "spin-us", "10");
+    set(manager, "spin-us=77");
+    for (unsigned i = 0; i < 2; i++) { /* the second crash is of one that has resumed */
+        kill_and_wait(manager);
+        expect_setting(manager, "spin-us", "77");
+        write_and_reload(manager, spin);
+        expect_setting(manager, "spin-us", "77");
+    }
+    service_configure(manager_service(manager), "spin-us = 12\nthroughput = 9\n");
+    kill_and_wait(manager);
+    expect_setting(manager, "spin-us", "77");
+    write_and_reload(manager, "spin-us = 12\nthroughput = 9\n");
+    expect_setting(manager, "spin-us", "12");
+    expect_setting(manager, "throughput", "9");
+    write_and_reload(manager, spin);
+    set(manager, "spin-us=77");
+    write_and_reload(manager, ""); /* it has nothing for the executor, and is a reading, too */
+    kill_and_wait(manager);
+    write_and_reload(manager, spin);
+    expect_setting(manager, "spin-us", "10");
+    manager_end(manager);
+}
+
 /* Each is good, and together they are not: who is told to stop and start would lose what is kept,
  * and have no service. */
 static void test_sizes_that_no_start_takes(void **state)
@@ -236,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_other_sizes_wait),
         cmocka_unit_test(test_a_reload_beside_what_waits),
         cmocka_unit_test(test_one_reload_after_the_other),
+        cmocka_unit_test(test_a_reload_behind_a_crash),
         cmocka_unit_test(test_sizes_that_no_start_takes),
     };
 

@@ -169,19 +169,33 @@ static void test_plugins(void **state)
 static void expect_settings(const struct registry_file *file, const char *key, const char *value,
                             size_t n)
 {
-    struct setting_list settings = { 0 };
+    struct setting_list settings = { 0 }, configured = { 0 };
 
-    assert_int_equal(registry_get_settings(file, &settings), 0);
+    assert_int_equal(registry_get_settings(file, &settings, &configured), 0);
     assert_int_equal(settings.n, n);
     if (n > 0)
         assert_string_equal(setting_list_get(&settings, key), value);
     setting_list_fini(&settings);
+    setting_list_fini(&configured);
+}
+
+static void expect_configured(const struct registry_file *file, const char *key, const char *value,
+                              size_t n)
+{
+    struct setting_list settings = { 0 }, configured = { 0 };
+
+    assert_int_equal(registry_get_settings(file, &settings, &configured), 0);
+    assert_int_equal(configured.n, n);
+    if (n > 0)
+        assert_string_equal(setting_list_get(&configured, key), value);
+    setting_list_fini(&settings);
+    setting_list_fini(&configured);
 }
 
 /* registry_layout.G5: what does not fit, or is half written, leaves the former ones in force. */
 static void test_settings(void **state)
 {
-    struct setting_list settings = { 0 };
+    struct setting_list settings = { 0 }, configured = { 0 };
     struct registry_file file;
     char *large = calloc(1, REGISTRY_SETTINGS_BYTES + 1);
 
@@ -191,24 +205,81 @@ static void test_settings(void **state)
     expect_settings(&file, NULL, NULL, 0);
     setting_list_set(&settings, "workers", "2");
     setting_list_set(&settings, "affinity", "");
-    assert_int_equal(registry_put_settings(&file, &settings), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
     expect_settings(&file, "affinity", "", 2);
     memset(large, 'v', REGISTRY_SETTINGS_BYTES);
     setting_list_set(&settings, "workers", "3");
     setting_list_set(&settings, "large", large);
-    assert_int_equal(registry_put_settings(&file, &settings), -ENOSPC);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), -ENOSPC);
     expect_settings(&file, "workers", "2", 2);
     setting_list_set(&settings, "large", "fits");
-    assert_int_equal(registry_put_settings(&file, &settings), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
     expect_settings(&file, "workers", "3", 3);
     /* a count that the text does not bear out */
     file.map->settings[atomic_load(&file.map->header.settings_copy)].n = 9;
     struct setting_list broken = { 0 };
-    assert_int_equal(registry_get_settings(&file, &broken), -EPROTO);
+    assert_int_equal(registry_get_settings(&file, &broken, &configured), -EPROTO);
+    setting_list_fini(&configured);
     setting_list_fini(&broken);
     setting_list_fini(&settings);
     registry_close(&file);
     free(large);
+}
+
+/* What is in force and what the configuration said are each whole, whatever the other one is; one
+ * that has no room leaves both as they were. */
+static void test_settings_that_were_configured(void **state)
+{
+    struct setting_list settings = { 0 }, configured = { 0 };
+    struct registry_file file, again;
+    char *large = calloc(1, REGISTRY_SETTINGS_BYTES + 1);
+
+    (void)state;
+    assert_non_null(large);
+    make(&file);
+    setting_list_set(&configured, "spin-us", "10");
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    expect_settings(&file, NULL, NULL, 0);
+    expect_configured(&file, "spin-us", "10", 1);
+    setting_list_set(&settings, "spin-us", "77");
+    setting_list_set(&settings, "workers", "2");
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    memset(large, 'v', REGISTRY_SETTINGS_BYTES);
+    setting_list_set(&settings, "spin-us", "78");
+    setting_list_set(&configured, "large", large);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), -ENOSPC);
+    reopen(&file, &again);
+    expect_settings(&again, "spin-us", "77", 2);
+    expect_configured(&again, "spin-us", "10", 1);
+    registry_close(&again);
+    setting_list_fini(&configured);
+    setting_list_fini(&settings);
+    registry_close(&file);
+    free(large);
+}
+
+/* What a build has left that recorded what was in force alone; a value without an end is none. */
+static void test_settings_without_the_configured_ones(void **state)
+{
+    struct setting_list settings = { 0 }, configured = { 0 }, broken = { 0 };
+    struct registry_settings *copy;
+    struct registry_file file;
+
+    (void)state;
+    make(&file);
+    setting_list_set(&settings, "workers", "2");
+    setting_list_set(&configured, "spin-us", "10");
+    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    copy = &file.map->settings[atomic_load(&file.map->header.settings_copy)];
+    copy->bytes -= 1; /* of "10" */
+    assert_int_equal(registry_get_settings(&file, &broken, &broken), -EPROTO);
+    copy->bytes = sizeof("workers") + sizeof("2");
+    expect_settings(&file, "workers", "2", 1);
+    expect_configured(&file, NULL, NULL, 0);
+    setting_list_fini(&broken);
+    setting_list_fini(&configured);
+    setting_list_fini(&settings);
+    registry_close(&file);
 }
 
 /* Without a store there is no registry: everything may be called, nothing happens. */
@@ -229,8 +300,8 @@ static void test_without_a_registry(void **state)
     assert_int_equal(registry_put_plugin(&none, 1, NULL, "/a.so", true, 0), 0);
     registry_set_plugin_name(&none, 1, "a");
     registry_free_plugin(&none, 1);
-    assert_int_equal(registry_put_settings(&none, &settings), 0);
-    assert_int_equal(registry_get_settings(&none, &settings), 0);
+    assert_int_equal(registry_put_settings(&none, &settings, &settings), 0);
+    assert_int_equal(registry_get_settings(&none, &settings, &settings), 0);
     registry_close(&none);
 }
 
@@ -243,6 +314,8 @@ int main(void)
         cmocka_unit_test(test_ports),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_settings_that_were_configured),
+        cmocka_unit_test(test_settings_without_the_configured_ones),
         cmocka_unit_test(test_without_a_registry),
     };
 
