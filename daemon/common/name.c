@@ -46,3 +46,12 @@ bool name_is_good_for_actor(const char *name)
 {
     return name_is_good(name) && !name_is_like_reference(name);
 }
+
+void name_copy_printable(char *to, size_t size, const char *from)
+{
+    size_t n = 0;
+
+    for (; from[n] && n < size - 1; n++)
+        to[n] = from[n] >= 0x20 && from[n] < 0x7f ? from[n] : '?';
+    to[n] = '\0';
+}

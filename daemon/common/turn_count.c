@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static uint64_t turn_count_cpu_ns(void)
+uint64_t turn_count_cpu_ns(void)
 {
     struct timespec used;
 

@@ -25,6 +25,8 @@ struct turn_count {
     const char *longest_work;
 };
 
+/* Of this thread. */
+uint64_t turn_count_cpu_ns(void);
 /* `what`: static text. */
 void turn_count_piece(struct turn_count *turns, const char *what);
 /* The loop looks for something to do. True: this turn was the longest. */

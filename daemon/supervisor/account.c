@@ -120,6 +120,16 @@ void account_ask(struct account *account)
     account->asked += 1;
 }
 
+bool account_ask_longer(struct account *account, const struct quotas *quotas, uint64_t ns)
+{
+    double requests = (double)ns * (double)quotas->requests / (double)REQUESTS_NS;
+
+    if (requests <= 1)
+        return false;
+    account->asked += requests - 1;
+    return true;
+}
+
 void accounts_fini(struct accounts *accounts)
 {
     while (accounts->first) {

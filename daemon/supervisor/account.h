@@ -21,7 +21,9 @@
  *     quotas bind may together have `answer_bytes_max`, each half of what the others leave of it,
  *     and one answer as long as there is so much.
  * account.Q8  Requests are counted for all of a user's clients together, connecting included, by a
- *     bucket of `requests` that is full again after a second. An account with nothing on it stays
+ *     bucket of `requests` that is full again after a second. One that keeps the loop for longer
+ *     than its part of REQUESTS_NS counts for as many as have room in that time, so that a user has
+ *     no more of the loop's time than of its requests. An account with nothing on it stays
  *     until its bucket is full: who ends all its connections and comes back finds it as it was.
  * account.Q9  There are ODEON_PORTS_MAX ports for all: the last ODEON_PORTS_RESERVED are for those
  *     whom no quota binds, and of the rest each user that they bind may have half of what all
@@ -36,6 +38,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/supervisor/turn_share.h"
+
 enum quota {
     QUOTA_CLIENTS,
     QUOTA_PORTS,
@@ -46,6 +50,8 @@ enum quota {
     QUOTA_N
 };
 enum { ACCOUNT_TEXT_MAX = 320 };
+/* Processor time of the loop for the requests of a second, quota-requests of them (account.Q8). */
+#define REQUESTS_NS UINT64_C(200000000)
 /* Of the memory that the service may use: a quarter for rings (account.Q6), and a part for answers
  * that nobody reads (account.Q7). */
 enum { RINGS_OF_MEMORY = 4, ANSWERS_OF_MEMORY = 32 };
@@ -74,6 +80,7 @@ struct account {
     uint64_t counted_ms; /* when its clients' descriptors were last counted all at once */
     double asked;        /* what is not back in its bucket, as of asked_ns (account.Q8) */
     uint64_t asked_ns;
+    struct turn_share share; /* of a turn of the loop, for its clients */
 };
 struct accounts {
     struct account *first;
@@ -96,6 +103,8 @@ bool accounts_sweep(struct accounts *accounts, const struct quotas *quotas, uint
  * there is served, whatever the bucket holds: then its client is not read from. */
 bool account_may_ask(struct account *account, const struct quotas *quotas, uint64_t now_ns);
 void account_ask(struct account *account);
+/* That a request, which was counted, has kept the loop for so long.  True: it counts for more. */
+bool account_ask_longer(struct account *account, const struct quotas *quotas, uint64_t ns);
 void accounts_fini(struct accounts *accounts);
 
 bool quotas_bind(const struct quotas *quotas, uid_t uid);

@@ -12,9 +12,12 @@
 
 #include "daemon/common/check.h"
 #include "daemon/common/frame_queue.h"
+#include "daemon/common/turn_count.h"
 #include "daemon/supervisor/channel.h"
 #include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/peer.h"
+#include "daemon/supervisor/turn_share.h"
+#include "daemon/supervisor/turns.h"
 
 enum {
     FRAMES_A_TURN = 32,       /* then the others are served */
@@ -29,6 +32,9 @@ struct channel {
     unsigned n_handles;
     int fd;
     bool reading, watches_end, takes_fds, waits, failed, closed;
+    bool receives;            /* a frame is being handled, and its time counted */
+    struct turn_share *share; /* channel.C6; NULL: it is read from in each turn */
+    struct turn_part part;
     int later;  /* why the first frame of the queue could not be sent (channel.C3); 0: it could */
     bool reset; /* failed so: the peer died with records unread */
     size_t queue_bytes_max;
@@ -160,24 +166,81 @@ static bool channel_must_wait(struct channel *channel)
     return true;
 }
 
-static void channel_receive(struct channel *channel, int frames_max)
+/* What a look at the clock costs is left out where nobody wants to know. */
+static uint64_t channel_look_at_clock(const struct channel *channel)
+{
+    return channel->ops->spent ? turn_count_cpu_ns() : 0;
+}
+
+/* Since `since`, which is now then.  True: it has had enough of this turn. */
+static bool channel_tell_spent(struct channel *channel, uint64_t *since)
+{
+    uint64_t before = *since;
+
+    if (!channel->ops->spent)
+        return false;
+    *since = turn_count_cpu_ns();
+    channel->ops->spent(channel->userdata, *since - before);
+    return channel->share && !channel->closed &&
+           turn_share_count(channel->share, &channel->part, turns_number(), *since - before);
+}
+
+/* One frame.  False: there is no further one now. */
+static bool channel_receive_one(struct channel *channel)
 {
     struct frame frame;
+    int r = channel_must_wait(channel) ? -EAGAIN : channel_take(channel, &frame);
 
-    for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed;
-         i++) {
-        int r = channel_must_wait(channel) ? -EAGAIN : channel_take(channel, &frame);
+    if (r == -EAGAIN)
+        return false;
+    if (r > 0)
+        channel->ops->on_frame(channel->userdata, &frame);
+    closer_close_frame(&frame);
+    if (r <= 0)
+        channel_fail(channel, r);
+    return r > 0;
+}
 
-        if (r == -EAGAIN)
+/* `in_turns`: until it has had enough of this turn. */
+static void channel_receive(struct channel *channel, int frames_max, bool in_turns)
+{
+    uint64_t since = channel_look_at_clock(channel);
+    bool more = true;
+
+    for (int i = 0;
+         i < frames_max && more && channel->reading && !channel->failed && !channel->closed; i++) {
+        channel->receives = true;
+        more = channel_receive_one(channel);
+        channel->receives = false;
+        if (channel_tell_spent(channel, &since) && in_turns)
             return;
-        if (r > 0)
-            channel->ops->on_frame(channel->userdata, &frame);
-        closer_close_frame(&frame);
-        if (r <= 0) {
-            channel_fail(channel, r);
-            return;
-        }
     }
+}
+
+/* For no frame: answers that were not ready when it had been handled, and events. */
+static void channel_flush_counted(struct channel *channel)
+{
+    uint64_t since = channel_look_at_clock(channel);
+
+    channel_flush(channel);
+    (void)channel_tell_spent(channel, &since);
+}
+
+static int channel_send_now(struct channel *channel, const ProtobufCMessage *message,
+                            const int *fds, size_t n_fds)
+{
+    uint64_t since = channel->receives ? 0 : channel_look_at_clock(channel);
+    int r = frame_send(channel->fd, message, fds, n_fds);
+
+    if (!channel->receives)
+        (void)channel_tell_spent(channel, &since);
+    return r;
+}
+
+/* channel.C6 */
+static bool channel_has_turn(struct channel *channel)
+{
+    return !channel->share || turn_share_may(channel->share, &channel->part, turns_number());
 }
 
 static void channel_on_poll(uv_poll_t *poll, int status, int events)
@@ -190,11 +253,11 @@ static void channel_on_poll(uv_poll_t *poll, int status, int events)
         return;
     }
     if (events & UV_WRITABLE)
-        channel_flush(channel);
-    if (events & UV_READABLE)
-        channel_receive(channel, FRAMES_A_TURN);
-    else if (events & UV_DISCONNECT)
+        channel_flush_counted(channel);
+    if (!(events & UV_READABLE) && events & UV_DISCONNECT)
         channel_fail(channel, 0);
+    else if (events & UV_READABLE && channel_has_turn(channel))
+        channel_receive(channel, FRAMES_A_TURN, true);
     channel_update_events(channel);
 }
 
@@ -220,6 +283,11 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
     channel->poll.data = channel->again.data = channel->wait.data = channel;
     channel_update_events(channel);
     return channel;
+}
+
+void channel_take_turns(struct channel *channel, struct turn_share *share)
+{
+    channel->share = share;
 }
 
 static int channel_enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size,
@@ -251,7 +319,7 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
     if (channel->closed)
         return -EPIPE;
     if (frame_queue_is_empty(&channel->queue))
-        sent = frame_send(channel->fd, message, fds, n_fds);
+        sent = channel_send_now(channel, message, fds, n_fds);
     if (sent == 0)
         channel->n_sent += n_fds;
     if (sent != -EAGAIN && !channel_passes(sent))
@@ -291,7 +359,7 @@ void channel_receive_rest(struct channel *channel)
     struct frame frame;
     int resets = 0, r;
 
-    channel_receive(channel, INT_MAX);
+    channel_receive(channel, INT_MAX, false);
     /* The reset is told before what the peer had sent, once; poll() tells it, too, and takes
      * nothing. */
     while (channel->reset && !channel->closed) {
@@ -308,7 +376,7 @@ void channel_receive_rest(struct channel *channel)
 
 void channel_receive_last(struct channel *channel)
 {
-    channel_receive(channel, DRAIN_RECORDS_MAX);
+    channel_receive(channel, DRAIN_RECORDS_MAX, false);
 }
 
 static void channel_on_closed(uv_handle_t *handle)

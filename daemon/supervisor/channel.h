@@ -4,13 +4,16 @@
  * Owned by the connection's object (client, executor).  Event loop thread only.
  *
  * channel.C1  on_error is called at most once; afterwards, and after channel_free(), no callback
- *     comes, but for the frames that channel_receive_rest() hands over.
+ *     comes, but for the frames that channel_receive_rest() hands over, and for what spent() tells
+ *     of the frame behind which it was freed.
  * channel.C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are
  *     duplicates.
  * channel.C3  What the kernel lacks the means for now (memory, descriptors in flight) is sent
  *     later, before all that came after it; the connection does not suffer for it.
  * channel.C5  Who sends descriptors is read from only when those that came before have been closed,
  *     but for as many as closer_has_many_sent() lets.
+ * channel.C6  Who shares turns of the loop with others (turn_share.H1) is read from as it leaves
+ *     these theirs.
  * channel.C4  channel_descriptors() is never less than what is in flight to the peer: what was sent
  *     since it had last read everything, and what waits.
  */
@@ -24,6 +27,7 @@
 #include "daemon/common/frame.h"
 
 struct channel;
+struct turn_share;
 
 struct channel_ops {
     /* The callee takes the descriptors that it wants; the others are closed. */
@@ -35,12 +39,17 @@ struct channel_ops {
     uint64_t (*room)(void *userdata);
     /* What waits takes so much memory now; NULL: nobody counts it. */
     void (*waits)(void *userdata, size_t bytes);
+    /* The loop has spent so much processor time on it: on a frame and what the callee did with it,
+     * on what was sent. NULL: nobody counts it. */
+    void (*spent)(void *userdata, uint64_t ns);
 };
 
 /* Takes `fd`, which must be non-blocking, when it succeeds. NULL: no memory, or the loop refused
  * the descriptor. */
 struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
                             const struct channel_ops *ops, void *userdata);
+/* It is one of those who have `share` of a turn, and lives no longer than that. */
+void channel_take_turns(struct channel *channel, struct turn_share *share);
 /* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; -EDQUOT: there is
  * no room for it (channel_ops); other negative errno: the socket failed (the end of file follows by
  * itself). What cannot be sent now waits; where it cannot even wait, this is one of

@@ -14,6 +14,7 @@
 
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
+#include "daemon/common/name.h"
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/configuration.h"
@@ -163,6 +164,14 @@ static void client_throttle(struct client *client)
     clients_on_kept(client->clients);
 }
 
+static void client_look_at_bucket(struct client *client)
+{
+    if (client_may_ask(client, uv_hrtime()))
+        return;
+    client_throttle(client);
+    client_blame(client, "asks too much: its user is served more slowly (quota-requests)");
+}
+
 /* client.K6 */
 static void client_count_request(struct client *client)
 {
@@ -172,10 +181,20 @@ static void client_count_request(struct client *client)
     if (!account || world->config->quotas.requests == 0 || !client_is_bound(client))
         return;
     account_ask(account);
-    if (account_may_ask(account, &world->config->quotas, uv_hrtime()))
-        return;
-    client_throttle(client);
-    client_blame(client, "asks too much: its user is served more slowly (quota-requests)");
+    client_look_at_bucket(client);
+}
+
+/* client.K13.  It may have gone with the frame that this is about. */
+static void client_on_spent(void *userdata, uint64_t ns)
+{
+    struct client *client = userdata;
+    const struct clients_world *world = &client->clients->world;
+    struct account *account = account_find(world->accounts, client->uid);
+
+    if (account && client_is_bound(client) &&
+        account_ask_longer(account, &world->config->quotas, ns) && !client->dropped &&
+        !client->throttled)
+        client_look_at_bucket(client);
 }
 
 /* client.K7 */
@@ -385,7 +404,8 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
     static const struct channel_ops ops = { .on_frame = client_on_frame,
                                             .on_error = client_on_error,
                                             .room = client_on_room,
-                                            .waits = client_on_waits };
+                                            .waits = client_on_waits,
+                                            .spent = client_on_spent };
     struct account *account = account_open(clients->world.accounts, peer->uid);
     struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
 
@@ -404,6 +424,7 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
         peer_fini(peer);
         return -ENOMEM;
     }
+    channel_take_turns(client->channel, &account->share);
     client->clients = clients;
     client->id = ++clients->last_id;
     registry_note_client_id(clients->world.registry, client->id);
@@ -520,20 +541,10 @@ int client_open_pidfd(const struct client *client)
     return pidfd < 0 ? -errno : pidfd;
 }
 
-/* Names are shown on terminals and in tables: printable ASCII. */
-static void client_copy_printable(char *to, size_t size, const char *from)
-{
-    size_t n = 0;
-
-    for (; from[n] && n < size - 1; n++)
-        to[n] = from[n] >= 0x20 && from[n] < 0x7f ? from[n] : '?';
-    to[n] = '\0';
-}
-
 void client_set_hello(struct client *client, const char *name, const char *library)
 {
-    client_copy_printable(client->name, sizeof(client->name), name);
-    client_copy_printable(client->library, sizeof(client->library), library);
+    name_copy_printable(client->name, sizeof(client->name), name);
+    name_copy_printable(client->library, sizeof(client->library), library);
     client->said_hello = true;
     client_log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
 }

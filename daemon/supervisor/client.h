@@ -18,6 +18,8 @@
  * client.K6  A client of a user whose clients ask for more than quota-requests a second
  *     (account.Q8) is not read from until the second allows it; its socket is full then, and it
  *     waits in its own send(). Each of them has one request taken before any of them waits again.
+ * client.K13  What it costs the loop to serve a client counts, in processor time: for its user's
+ *     bucket (client.K6), and for its user's share of a turn (turn_share.H1).
  * client.K7  A client whose process offends again and again is not read from until its hold is over
  *     (offenders.h).  Its end is noticed all the same, so that who comes back at once cannot fill
  *     the service with connections that it has left.

@@ -6,11 +6,13 @@
 /* There is one loop in the process. */
 static struct turn_count turns;
 static uv_prepare_t prepare;
+static uint64_t number = 1;
 
 static void turns_on_prepare(uv_prepare_t *handle)
 {
     (void)handle;
     (void)turn_count_end(&turns);
+    number++;
 }
 
 void turns_start(uv_loop_t *loop)
@@ -31,6 +33,11 @@ void turns_count_from_now(void)
         return;
     (void)turn_count_end(&turns);
     turns.counts = true;
+}
+
+uint64_t turns_number(void)
+{
+    return number;
 }
 
 void turns_begin_piece(const char *what)

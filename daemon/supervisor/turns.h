@@ -13,6 +13,8 @@ void turns_start(uv_loop_t *loop);
 void turns_stop(void);
 /* odeond serves: what turns took until now was its start. */
 void turns_count_from_now(void);
+/* Which one this is: from 1 on. */
+uint64_t turns_number(void);
 /* A piece of work begins. `what`: static text. */
 void turns_begin_piece(const char *what);
 /* Processor time, and what it was; "": it has no name. */

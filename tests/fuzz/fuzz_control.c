@@ -15,6 +15,7 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/reports.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/turns.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message_fill.h"
 
@@ -66,6 +67,7 @@ static void start(void)
     /* Each input begins with an executor that is ready: its first start is settled. */
     atomic_store(&supervisor.persist.registry.map->header.settled, 1);
     FUZZ_EXPECT(uv_loop_init(&supervisor.loop) == 0);
+    turns_start(&supervisor.loop);
     clients_start(&supervisor.clients);
     supervisor.runtime.stats_path = strdup("/run/odeon/stats");
     supervisor.runtime.dir = strdup("/run/odeon");

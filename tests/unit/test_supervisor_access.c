@@ -363,6 +363,40 @@ static void test_requests_of_a_user(void **state)
     assert_null(accounts.first);
 }
 
+/* One that keeps the loop for longer than its part of a second counts for as many as it has kept it
+ * from: a fifth of the time, however many requests a second may have. */
+static void test_requests_that_take_long(void **state)
+{
+    enum { SECOND = 1000000000 };
+    static const struct quotas few = { .requests = 10 }, many = { .requests = 2000 },
+                               any = { .requests = 0 };
+    struct accounts accounts = { 0 };
+    struct account *account = account_open(&accounts, user);
+    uint64_t now = 5 * (uint64_t)SECOND;
+
+    (void)state;
+    assert_true(account_may_ask(account, &many, now));
+    for (unsigned i = 0; i < 1999; i++) {
+        account_ask(account);
+        assert_false(account_ask_longer(account, &many, REQUESTS_NS / 2000));
+    }
+    assert_true(account_may_ask(account, &many, now));
+    account_ask(account);
+    assert_true(account_ask_longer(account, &many, SECOND)); /* 10,000 of them, less the one */
+    now += SECOND;
+    assert_false(account_may_ask(account, &many, now + (uint64_t)4 * SECOND - SECOND / 1000));
+    assert_true(account_may_ask(account, &many, now + (uint64_t)4 * SECOND + SECOND / 1000));
+    account->asked = 0;
+    assert_true(account_may_ask(account, &few, account->asked_ns));
+    account_ask(account);
+    assert_false(account_ask_longer(account, &few, REQUESTS_NS / 10));
+    assert_false(account_ask_longer(account, &any, SECOND));
+    assert_true(account_ask_longer(account, &few, SECOND)); /* 50 */
+    assert_false(account_may_ask(account, &few, account->asked_ns + (uint64_t)4 * SECOND));
+    assert_true(account_may_ask(account, &few, account->asked_ns + (uint64_t)2 * SECOND));
+    accounts_fini(&accounts);
+}
+
 static void test_account_goes_when_empty(void **state)
 {
     struct accounts accounts = { 0 };
@@ -434,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_answers_of_all),
         cmocka_unit_test(test_ports_of_all),
         cmocka_unit_test(test_requests_of_a_user),
+        cmocka_unit_test(test_requests_that_take_long),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),
         cmocka_unit_test(test_told_of_who_comes_back),

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that are few and take long: they count for as many as odeond's loop could have answered
+ * meanwhile, and what others wait for comes between them.
+ *
+ * Quotas bind all here, so that the tests' own user is one that they bind. Judged by processor
+ * time, and by what is refused; no time on the clock is.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/hostile/raw.h"
+
+enum { SLOW_COPIES = 100, SLOW_WATCHES = 200, AT_ONCE = 32, MANY = 120, RING = 1 << 16 };
+
+static struct service service;
+
+#define START(...)                                                                                 \
+    service_start(&service,                                                                        \
+                  (const char *const[]){ SMALL_SERVICE, "--set", "quotas-bind=all", "--set",       \
+                                         "quota-ports=256", __VA_ARGS__, NULL })
+
+static int end(void **state)
+{
+    (void)state;
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+    return 0;
+}
+
+/* What odeond has used. */
+static uint64_t service_cpu_ns(void)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    assert_int_equal(clock_getcpuclockid(service.pid, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &used), 0);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* Whoever sends to this socket wakes each of them. */
+static void watch_often(int fd, int *copies, int *watchers)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+
+    for (int i = 0; i < SLOW_COPIES; i++) {
+        copies[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        assert_true(copies[i] >= 0);
+    }
+    for (int i = 0; i < SLOW_WATCHES; i++) {
+        watchers[i] = epoll_create1(EPOLL_CLOEXEC);
+        assert_true(watchers[i] >= 0);
+        for (int k = 0; k < SLOW_COPIES; k++)
+            assert_int_equal(epoll_ctl(watchers[i], EPOLL_CTL_ADD, copies[k], &event), 0);
+    }
+}
+
+static void ask_status(struct raw *raw)
+{
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    Odeon__Status status = ODEON__STATUS__INIT;
+    struct raw_answer answer;
+
+    request.body_case = ODEON__REQUEST__BODY_STATUS;
+    request.status = &status;
+    for (int i = 0; i < AT_ONCE; i++)
+        raw_send(raw, &request, NULL, 0);
+    for (int i = 0; i < AT_ONCE; i++) {
+        assert_int_equal(raw_receive(raw, &answer), 1);
+        assert_int_equal(answer.reply->error, 0);
+        raw_answer_fini(&answer);
+    }
+}
+
+/* Each of these takes milliseconds, so that a second has never as many of them as are allowed: who
+ * asks is slowed down for how long they take. On a machine that gives odeond a fifth of a processor
+ * it is no flood: then more of them. */
+static void test_requests_that_take_long(void **state)
+{
+    int copies[SLOW_COPIES], watchers[SLOW_WATCHES], asked = 0;
+    int64_t begin;
+    struct raw raw;
+
+    (void)state;
+    START("--set", "quota-requests=2000");
+    raw = raw_connect(&service);
+    raw_hello(&raw);
+    watch_often(raw.fd, copies, watchers);
+    begin = time_ns();
+    while (!service_log_has(&service, "asks too much") && time_ns() - begin < SECONDS(PATIENCE_S)) {
+        ask_status(&raw);
+        asked += AT_ONCE;
+    }
+    print_message("# slowed down behind %d requests, %llu us of odeond's\n", asked,
+                  (unsigned long long)service_cpu_ns() / 1000);
+    assert_true(service_log_has(&service, "asks too much"));
+    assert_true(service_log_has(&service, "quota-requests"));
+    for (int i = 0; i < SLOW_WATCHES; i++)
+        close(watchers[i]);
+    for (int i = 0; i < SLOW_COPIES; i++)
+        close(copies[i]);
+    raw_close(&raw);
+}
+
+static void send_list(struct raw *raw)
+{
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    Odeon__ClientList list = ODEON__CLIENT_LIST__INIT;
+    Odeon__Page page = ODEON__PAGE__INIT;
+
+    page.rows = ODEON_PAGE_ROWS_MAX;
+    list.page = &page;
+    request.body_case = ODEON__REQUEST__BODY_CLIENT_LIST;
+    request.client_list = &list;
+    raw_send(raw, &request, NULL, 0);
+}
+
+static void receive_list(struct raw *raw)
+{
+    struct raw_answer answer;
+
+    assert_int_equal(raw_receive(raw, &answer), 1);
+    assert_int_equal(answer.reply->error, 0);
+    assert_int_equal(answer.reply->body_case, ODEON__REPLY__BODY_CLIENT_LIST);
+    raw_answer_fini(&answer);
+}
+
+/* All that lies there when the loop looks is not answered in one turn, and all of it is answered.
+ */
+static void test_many_at_once(void **state)
+{
+    struct raw_port *ports = calloc(MANY, sizeof(*ports));
+    struct odeon_status *status = NULL;
+    struct odeon_client *client;
+    uint64_t before, spent;
+
+    (void)state;
+    assert_non_null(ports);
+    START("--set", "quota-requests=0");
+    for (int i = 0; i < MANY; i++)
+        raw_port_open(&ports[i], &service, RING);
+    assert_int_equal(kill(service.pid, SIGSTOP), 0);
+    before = service_cpu_ns();
+    for (int i = 0; i < MANY; i++)
+        send_list(&ports[i].raw);
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    for (int i = 0; i < MANY; i++)
+        receive_list(&ports[i].raw);
+    spent = service_cpu_ns() - before;
+    for (int i = 0; i < MANY; i++)
+        raw_port_close(&ports[i]);
+    free(ports);
+    client = service_connect(&service, "asks");
+    assert_int_equal(odeon_service_status(client, &status), 0);
+    print_message("# %d requests took %llu us, the longest turn %llu us (%s)\n", MANY,
+                  (unsigned long long)spent / 1000,
+                  (unsigned long long)status->supervisor_turn_longest_ns / 1000,
+                  status->supervisor_turn_work);
+    assert_true(status->supervisor_turn_longest_ns < spent / 4);
+    odeon_result_free(status);
+    odeon_client_disconnect(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_requests_that_take_long, end),
+        cmocka_unit_test_teardown(test_many_at_once, end),
+    };
+
+    return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
+}
