@@ -10,19 +10,13 @@
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/ref_text.h"
 
-/* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse
- * them. */
-static int reconfigure_plan_workers(struct executor *executor, const struct settings *settings,
-                                    bool again, struct explain *explain)
+static struct topology_request reconfigure_places_of(const struct settings *settings)
 {
-    struct topology_request request = {
+    return (struct topology_request){
         .affinity = settings->affinity,
         .smt = settings->smt,
         .n_workers = (unsigned)settings->workers_max,
-        .restart = again,
     };
-
-    return topology_plan_workers(executor->topology, &request, explain);
 }
 
 /* What holds the worker up: the engine says which one, its commit record what it runs. */
@@ -80,17 +74,22 @@ static void reconfigure_take(struct executor *executor, const struct settings *s
     executor->settings = *settings;
 }
 
-/* Whether there are such places: the plan in force stays. */
-static int reconfigure_try_plan(struct executor *executor, const struct settings *settings,
-                                struct explain *explain)
+/* Whether there are such places, now. */
+static int reconfigure_check_places(struct executor *executor, const struct settings *settings,
+                                    struct explain *explain)
 {
-    struct explain undo; /* nobody reads it: the places that were in force can be planned again */
-    int r = reconfigure_plan_workers(executor, settings, false, explain);
+    struct topology_request request = reconfigure_places_of(settings);
 
-    explain_init(&undo);
-    if (r == 0)
-        (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);
-    return r;
+    (void)topology_refresh(executor->topology);
+    return topology_check_workers(executor->topology, &request, explain);
+}
+
+static int reconfigure_plan_places(struct executor *executor, const struct settings *settings,
+                                   struct explain *explain)
+{
+    struct topology_request request = reconfigure_places_of(settings);
+
+    return topology_plan_workers(executor->topology, &request, explain);
 }
 
 static int reconfigure_ask(struct executor *executor, const struct settings_change *change,
@@ -99,7 +98,7 @@ static int reconfigure_ask(struct executor *executor, const struct settings_chan
     struct engine_config config = *engine_get_config(executor->engine);
     struct engine_change nothing = { 0 };
     const char *text = NULL;
-    int r = change->replan ? reconfigure_try_plan(executor, &change->settings, explain) : 0;
+    int r = change->replan ? reconfigure_check_places(executor, &change->settings, explain) : 0;
 
     if (r < 0)
         return r;
@@ -123,7 +122,7 @@ static int reconfigure_make(struct executor *executor, const struct settings_cha
 
     settings_update_config(&change->settings, &config);
     if (change->replan) {
-        int r = reconfigure_plan_workers(executor, &change->settings, false, explain);
+        int r = reconfigure_plan_places(executor, &change->settings, explain);
 
         if (r < 0) { /* it was possible when it was asked for */
             reconfigure_give_up(executor);

@@ -7,7 +7,8 @@
  * topology.T1  A thread that cannot be bound goes on unbound, and the log says so.
  * topology.T2  A CPU that goes away (taken offline, or no longer in the service's cpuset) takes
  *     nobody with it: its workers get another CPU of the plan, and their own again when it comes
- *     back.
+ *     back; also where it was away when the machine was looked at. Threads without a CPU of their
+ *     own go wherever the service may.
  */
 #pragma once
 
@@ -24,7 +25,10 @@ int topology_new(struct topology **ret_topology);
 struct topology *topology_free(struct topology *topology);
 unsigned topology_get_cores(const struct topology *topology);
 unsigned topology_get_threads(const struct topology *topology);
-/* Errors as topology_make_plan(). */
+/* Whether there are such places: nothing is changed.  Errors as topology_make_plan(). */
+int topology_check_workers(const struct topology *topology, const struct topology_request *request,
+                           struct explain *explain);
+/* Binds all threads that are known to topology_bind(), too.  Errors likewise; -ENOMEM. */
 int topology_plan_workers(struct topology *topology, const struct topology_request *request,
                           struct explain *explain);
 /* Where workers are now; changed by topology_plan_workers() and topology_refresh() only. */
@@ -40,7 +44,7 @@ void topology_log_notes(const struct topology *topology, unsigned n_workers);
  * it a name. `userdata` is the topology. 0, also for a worker that is not to be bound; negative
  * errno. A number behind those of workers is a thread that may run anywhere. */
 int topology_bind(void *userdata, unsigned worker);
-/* Looks which CPUs may be used now, and binds all workers that are known to topology_bind() anew.
+/* Looks which CPUs may be used now, and binds all threads that are known to topology_bind() anew.
  * The number of workers whose CPU has changed. */
 unsigned topology_refresh(struct topology *topology);
 

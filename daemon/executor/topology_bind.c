@@ -34,19 +34,25 @@ void topology_thread_end(void *entry)
     pthread_mutex_unlock(&thread->topology->lock);
 }
 
-/* The entry's thread to the CPU of the plan, or from one to none. */
-static int topology_bind_entry_bind(struct topology *topology, unsigned worker)
+/* The entry's thread to the CPU of the plan, or to all: the kernel keeps a mask that a thread was
+ * given once, however many CPUs come later. */
+static int topology_bind_entry_bind(const struct topology *topology, unsigned worker)
 {
-    struct topology_thread *thread = &topology->threads[worker];
-    int cpu = topology->plan.cpus[worker], r = 0;
+    int cpu = worker < topology->plan.n_workers ? topology->plan.cpus[worker] : -1;
+    int r = topology_bind_thread_bind(topology, topology->threads[worker].id, cpu);
 
-    if (cpu >= 0 || thread->cpu >= 0)
-        r = topology_bind_thread_bind(topology, thread->id, cpu);
-    thread->cpu = r == 0 ? cpu : -1;
     if (r < 0 && cpu >= 0)
         log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu,
                     strerror(-r));
     return r;
+}
+
+void topology_bind_all(struct topology *topology)
+{
+    for (unsigned i = 0; i < ODEON_WORKERS_MAX; i++)
+        if (topology->threads[i].id != 0 && topology_bind_entry_bind(topology, i) < 0 &&
+            i < topology->plan.n_workers)
+            topology->plan.cpus[i] = topology->plan.nodes[i] = -1;
 }
 
 /* For debuggers, perf and top. The control thread is the process's first one, whose name is the
@@ -67,22 +73,18 @@ int topology_bind(void *userdata, unsigned worker)
 {
     struct topology *topology = userdata;
     struct topology_thread *thread;
-    int r = 0;
+    int r;
 
     if (worker >= ODEON_WORKERS_MAX)
         return 0;
     thread = &topology->threads[worker];
     pthread_mutex_lock(&topology->lock);
     topology_bind_thread_name(topology, worker);
-    if (worker < topology->plan.n_workers) {
-        if (thread->id != gettid())
-            *thread = (struct topology_thread){ topology, gettid(), -1 };
-        r = topology_bind_entry_bind(topology, worker);
-        (void)pthread_setspecific(topology->ending, thread);
-    } else {
-        /* Made by a worker, perhaps, whose CPU it must not stay on. */
-        r = topology_bind_thread_bind(topology, gettid(), -1);
-    }
+    if (thread->id != gettid())
+        *thread = (struct topology_thread){ topology, gettid() };
+    /* one without a CPU was made by a worker, perhaps, whose CPU it must not stay on */
+    r = topology_bind_entry_bind(topology, worker);
+    (void)pthread_setspecific(topology->ending, thread);
     pthread_mutex_unlock(&topology->lock);
     return r;
 }
@@ -109,13 +111,18 @@ static void topology_bind_refresh_log(unsigned worker, int wished, int before, i
 }
 
 /* The control thread is bound to nothing of its own: where it may run is where the service may. */
+bool topology_read_usable(union cpu_mask *ret_mask)
+{
+    memset(ret_mask, 0, sizeof(*ret_mask));
+    return sched_getaffinity(0, sizeof(*ret_mask), &ret_mask->set) >= 0;
+}
+
 void topology_update_plan(struct topology *topology)
 {
     union cpu_mask *mask = &topology->usable;
     hwloc_bitmap_t usable = hwloc_bitmap_alloc();
 
-    memset(mask, 0, sizeof(*mask));
-    if (!usable || sched_getaffinity(0, sizeof(*mask), &mask->set) < 0) {
+    if (!usable || !topology_read_usable(mask)) {
         memset(mask, 0xff, sizeof(*mask)); /* the kernel takes what of it there is */
         topology->plan = topology->wish;
     } else {
@@ -134,20 +141,16 @@ unsigned topology_refresh(struct topology *topology)
     int before[ODEON_WORKERS_MAX];
     unsigned changed = 0;
 
+    topology_renew(topology);
     pthread_mutex_lock(&topology->lock);
     memcpy(before, topology->plan.cpus, sizeof(before));
     topology_update_plan(topology);
-    for (unsigned i = 0; i < topology->plan.n_workers; i++) {
-        int now = topology->plan.cpus[i];
-
-        if (now != before[i]) {
-            changed++;
-            if (topology->threads[i].id != 0)
-                topology_bind_refresh_log(i, topology->wish.cpus[i], before[i], now);
-        }
-        if (topology->threads[i].id != 0)
-            (void)topology_bind_entry_bind(topology, i);
-    }
+    for (unsigned i = 0; i < topology->plan.n_workers; i++)
+        if (topology->threads[i].id != 0 && topology->plan.cpus[i] != before[i])
+            topology_bind_refresh_log(i, topology->wish.cpus[i], before[i], topology->plan.cpus[i]);
+    topology_bind_all(topology);
+    for (unsigned i = 0; i < topology->plan.n_workers; i++)
+        changed += topology->plan.cpus[i] != before[i];
     pthread_mutex_unlock(&topology->lock);
     return changed;
 }

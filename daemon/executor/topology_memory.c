@@ -32,7 +32,7 @@ static void memory_add_worker_nodes(struct topology *topology, hwloc_nodeset_t s
 static int memory_set(struct topology *topology, void *address, uint64_t bytes,
                       hwloc_const_nodeset_t set, hwloc_membind_policy_t policy)
 {
-    if (hwloc_set_area_membind(topology->hwloc, address, bytes, set, policy,
+    if (hwloc_set_area_membind(topology->first, address, bytes, set, policy,
                                HWLOC_MEMBIND_BYNODESET) < 0)
         return errno > 0 ? -errno : -EIO;
     return 0;
@@ -58,7 +58,7 @@ int topology_bind_memory(void *userdata, void *address, uint64_t bytes, int node
      * said, too. */
     if (hwloc_bitmap_iszero(set)) {
         policy = HWLOC_MEMBIND_DEFAULT;
-        hwloc_bitmap_copy(set, hwloc_topology_get_topology_nodeset(topology->hwloc));
+        hwloc_bitmap_copy(set, hwloc_topology_get_topology_nodeset(topology->first));
     }
     r = memory_set(topology, address, bytes, set, policy);
     hwloc_bitmap_free(set);

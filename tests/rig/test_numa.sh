@@ -180,6 +180,22 @@ check "the core of the list comes back" cpu_set_online 3 1
 check "to the worker that it belongs to" eventually 10 workers_are_on "0 3"
 check "the service ends, interleaved" service_stop
 
+# without a list, what the next executor finds is not what was wished for
+check "a start with a worker for each core" service_start wordcount queues-per-worker=4
+executor_find
+check "the cpuset is one node, nobody asked" cpuset_allow 0-1
+check "workers share it" eventually 10 workers_are_on "0 0 1 1"
+check "the executor is killed with that" kill -9 "$EXECUTOR"
+check "another one comes up on that node" eventually 20 executor_is_not "$EXECUTOR"
+executor_find
+check "and shares it out" eventually 10 workers_are_on "0 0 1 1"
+check "the cpuset is the machine again" cpuset_allow 0-3
+check "each worker has its core" eventually 10 workers_are_on "0 1 2 3"
+check "a core that came later can be asked for" ./odeonctl executor set affinity=0,3
+check "and is used" eventually 10 workers_are_on "0 0 3 3"
+check "messages are counted there" count_words
+check "the service ends, with all cores" service_stop
+
 check "a start with memory where it is touched" \
     service_start wordcount queues-per-worker=4 workers=1 workers-max=1 affinity=3 \
     memory=first-touch

@@ -4,7 +4,7 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(module settings topology plugin_check message_object host rate control phases reload
+foreach(module settings topology cpus plugin_check message_object host rate control phases reload
     load)
     set(name test_executor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
