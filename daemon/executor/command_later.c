@@ -18,22 +18,32 @@ struct command_later {
     Odeon__Request *request;
 };
 
+static Odeon__Request *command_later_copy(const Odeon__Request *request)
+{
+    size_t size = odeon__request__get_packed_size(request);
+    uint8_t *packed = malloc(size + 1);
+    Odeon__Request *copy = NULL;
+
+    if (packed) {
+        odeon__request__pack(request, packed);
+        copy = odeon__request__unpack(NULL, size, packed);
+    }
+    free(packed);
+    return copy;
+}
+
 struct command_later *command_later_new(const struct executor *executor, uint64_t command,
                                         const Odeon__Request *request, command_later_fn answer)
 {
     struct command_later *later = calloc(1, sizeof(*later));
-    size_t size = odeon__request__get_packed_size(request);
-    uint8_t *packed = malloc(size + 1);
 
-    if (later && packed) {
-        later->command = command;
-        later->asker = executor->asker;
-        later->answer = answer;
-        odeon__request__pack(request, packed);
-        later->request = odeon__request__unpack(NULL, size, packed);
-    }
-    free(packed);
-    return later && !later->request ? command_later_free(later) : later;
+    if (!later)
+        return NULL;
+    later->command = command;
+    later->asker = executor->asker;
+    later->answer = answer;
+    later->request = request ? command_later_copy(request) : NULL;
+    return request && !later->request ? command_later_free(later) : later;
 }
 
 struct command_later *command_later_free(struct command_later *later)

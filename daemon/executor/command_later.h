@@ -17,7 +17,7 @@
 typedef bool (*command_later_fn)(struct executor *executor, uint64_t command,
                                  const Odeon__Request *request);
 
-/* A copy of a request. NULL: no memory. */
+/* Of a copy of the request; without one for what the executor does by itself.  NULL: no memory. */
 struct command_later *command_later_new(const struct executor *executor, uint64_t command,
                                         const Odeon__Request *request, command_later_fn answer);
 struct command_later *command_later_free(struct command_later *later);

@@ -82,8 +82,11 @@ struct executor {
     struct settings settings, defaults; /* in force; what nobody sets on this machine */
     struct topology *topology;
     struct topology_watch topology_watch;
-    int watch_fd;   /* for the topology's changes, odeond's; -1: none */
-    int segment_fd; /* executor.X2; -1: none yet */
+    int watch_fd;            /* for the topology's changes, odeond's; -1: none */
+    bool places_asked;       /* the engine is about to be told where workers are */
+    bool places_open;        /* this timer is in use */
+    uv_timer_t places_timer; /* until it is tried again */
+    int segment_fd;          /* executor.X2; -1: none yet */
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;

@@ -12,6 +12,7 @@
 #include "daemon/executor/broken_rule.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/loud_ports.h"
+#include "daemon/executor/places.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/progress.h"
@@ -133,7 +134,7 @@ static void executor_run_fini(struct executor *executor)
         uv_close((uv_handle_t *)&executor->stalls, NULL);
     if (executor->timers_open)
         uv_close((uv_handle_t *)&executor->timers, NULL);
-    topology_watch_stop(&executor->topology_watch);
+    places_stop(executor);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
     uv_close((uv_handle_t *)&executor->again_timer, NULL);
     uv_close((uv_handle_t *)&executor->widen_timer, NULL);

@@ -93,7 +93,7 @@ static int reconfigure_plan_places(struct executor *executor, const struct setti
 }
 
 static int reconfigure_ask(struct executor *executor, const struct settings_change *change,
-                           struct explain *explain)
+                           unsigned timeout_ms, struct explain *explain)
 {
     struct engine_config config = *engine_get_config(executor->engine);
     struct engine_change nothing = { 0 };
@@ -103,8 +103,7 @@ static int reconfigure_ask(struct executor *executor, const struct settings_chan
     if (r < 0)
         return r;
     settings_update_config(&change->settings, &config);
-    r = engine_reconfigure_ask(executor->engine, &config,
-                               RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000), &text);
+    r = engine_reconfigure_ask(executor->engine, &config, timeout_ms * UINT64_C(1000000), &text);
     if (r < 0)
         return reconfigure_explain_engine(executor, r, text, &nothing, explain);
     executor->reconfiguring = RECONFIGURING_ASKED;
@@ -118,7 +117,8 @@ static int reconfigure_make(struct executor *executor, const struct settings_cha
     struct engine_config config = *engine_get_config(executor->engine);
     /* the engine makes copies */
     const struct topology_plan *plan = topology_get_plan(executor->topology);
-    uint8_t *distances = NULL;
+    bool note = change->replan || change->settings.workers != executor->settings.workers;
+    uint8_t *distances;
 
     settings_update_config(&change->settings, &config);
     if (change->replan) {
@@ -128,12 +128,12 @@ static int reconfigure_make(struct executor *executor, const struct settings_cha
             reconfigure_give_up(executor);
             return r;
         }
-        config.cpus = plan->cpus;
-        config.nodes = plan->nodes;
-        distances = topology_make_distances(executor->topology);
-        if (distances)
-            config.distances = distances; /* else: as they were */
     }
+    config.cpus = plan->cpus;
+    config.nodes = plan->nodes;
+    distances = topology_make_distances(executor->topology);
+    if (distances)
+        config.distances = distances; /* else: as they were */
     engine_reconfigure_make(executor->engine, &config);
     free(distances);
     engine_set_waiting(executor->engine, config.waiting_bytes, config.waiting_quota_bytes,
@@ -143,7 +143,8 @@ static int reconfigure_make(struct executor *executor, const struct settings_cha
     executor->reconfiguring = RECONFIGURING_MADE;
     post_rate_update(executor);
     executor_publish_mode(executor);
-    topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
+    if (note)
+        topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;
 }
 
@@ -160,6 +161,34 @@ static int reconfigure_look(struct executor *executor, const struct settings_cha
         return reconfigure_make(executor, change, explain);
     executor->reconfiguring = RECONFIGURING_NONE;
     return reconfigure_explain_engine(executor, r, text, &stuck, explain);
+}
+
+/* Until all have stood and go on. */
+static int reconfigure_go_on(struct executor *executor, const struct settings_change *change,
+                             struct engine_change *ret_done, struct explain *explain)
+{
+    int r = 0;
+
+    if (executor->reconfiguring == RECONFIGURING_ASKED)
+        r = reconfigure_look(executor, change, explain);
+    if (r == 0)
+        r = engine_reconfigure_end(executor->engine, ret_done) == -EINPROGRESS ? EXECUTOR_LATER : 0;
+    if (r == 0)
+        executor->reconfiguring = RECONFIGURING_NONE;
+    return r;
+}
+
+int reconfigure_places(struct executor *executor)
+{
+    struct settings_change same = { .settings = executor->settings };
+    struct engine_change nobody_asks;
+    struct explain nobody_reads_it;
+    int r = 0;
+
+    explain_init(&nobody_reads_it);
+    if (executor->reconfiguring == RECONFIGURING_NONE)
+        r = reconfigure_ask(executor, &same, 0, &nobody_reads_it);
+    return r == 0 ? reconfigure_go_on(executor, &same, &nobody_asks, &nobody_reads_it) : r;
 }
 
 int reconfigure(struct executor *executor, const struct settings_change *change,
@@ -180,15 +209,9 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
         }
         if (!executor->is_first)
             return EXECUTOR_LATER;
-        r = reconfigure_ask(executor, change, explain);
+        r = reconfigure_ask(executor, change, RECONFIGURE_TIMEOUT_MS, explain);
     }
-    if (r == 0 && executor->reconfiguring == RECONFIGURING_ASKED)
-        r = reconfigure_look(executor, change, explain);
-    if (r == 0)
-        r = engine_reconfigure_end(executor->engine, ret_done) == -EINPROGRESS ? EXECUTOR_LATER : 0;
-    if (r == 0)
-        executor->reconfiguring = RECONFIGURING_NONE;
-    return r;
+    return r == 0 ? reconfigure_go_on(executor, change, ret_done, explain) : r;
 }
 
 bool reconfigure_is_under_way(const struct executor *executor)

@@ -16,6 +16,10 @@ enum { RECONFIGURE_TIMEOUT_MS = 2000 }; /* for a worker to come out of its handl
  * handler does not return. Nothing has changed then. */
 int reconfigure(struct executor *executor, const struct settings_change *change,
                 struct engine_change *ret_done, struct explain *explain);
+/* The settings as they are, with the places that the topology has by now; likewise to be asked
+ * again, by one who has it in command_later.h. Workers are stopped for one try only. 0;
+ * EXECUTOR_LATER; errors as reconfigure(). */
+int reconfigure_places(struct executor *executor);
 bool reconfigure_is_under_way(const struct executor *executor);
 /* The change that was asked for is not made, if it has not been made yet. */
 void reconfigure_give_up(struct executor *executor);

@@ -26,6 +26,7 @@
 #include "daemon/executor/command_later.h"
 #include "daemon/executor/contain.h"
 #include "daemon/executor/fault_log.h"
+#include "daemon/executor/places.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/settings_sizes.h"
@@ -566,8 +567,7 @@ static void start_plugins(struct executor *executor)
     r = stalls_start(executor);
     if (r < 0)
         log_warning("handlers that do not return are not noticed: %s", uv_strerror(r));
-    r = topology_watch_start(&executor->topology_watch, &executor->loop, executor->topology,
-                             executor->watch_fd);
+    r = places_start(executor);
     if (r < 0)
         log_warning("changes of processors are not noticed: %s", strerror(-r));
     log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s",

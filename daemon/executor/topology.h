@@ -4,6 +4,9 @@
  * Owned by the control thread.  Workers call topology_bind() on their own threads, and the engine
  * topology_bind_memory() on any; a lock of ours keeps them apart from topology_refresh().
  *
+ * Threads are bound here, at once; the engine, which shows where workers are and steals by it, has
+ * to be told (places.h).
+ *
  * topology.T1  A thread that cannot be bound goes on unbound, and the log says so.
  * topology.T2  A CPU that goes away (taken offline, or no longer in the service's cpuset) takes
  *     nobody with it: its workers get another CPU of the plan, and their own again when it comes

@@ -88,7 +88,7 @@ static void topology_watch_on_settled(uv_timer_t *timer)
 {
     struct topology_watch *watch = timer->data;
 
-    topology_refresh(watch->topology);
+    watch->changed(watch->userdata);
 }
 
 static void topology_watch_on_written(uv_poll_t *poll, int status, int events)
@@ -100,16 +100,17 @@ static void topology_watch_on_written(uv_poll_t *poll, int status, int events)
     (void)events;
     while (read(watch->fd, buffer, sizeof(buffer)) > 0)
         ;
-    topology_refresh(watch->topology);
+    watch->changed(watch->userdata);
     uv_timer_start(&watch->timer, topology_watch_on_settled, SETTLE_MS, 0);
 }
 
-int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology,
-                         int fd)
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, topology_watch_fn changed,
+                         void *userdata, int fd)
 {
     int r;
 
-    watch->topology = topology;
+    watch->changed = changed;
+    watch->userdata = userdata;
     watch->fd = fd >= 0 ? fd : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (watch->fd < 0)
         return -errno;

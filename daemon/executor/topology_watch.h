@@ -11,12 +11,14 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "daemon/executor/topology.h"
+/* CPUs may have come or gone. */
+typedef void (*topology_watch_fn)(void *userdata);
 
 struct topology_watch {
     uv_poll_t poll;
     uv_timer_t timer;
-    struct topology *topology;
+    topology_watch_fn changed;
+    void *userdata;
     int fd;
     bool active;
 };
@@ -24,7 +26,7 @@ struct topology_watch {
 /* Takes `fd`, an inotify instance that somebody else holds, too, and that may know of an earlier
  * executor's watches; -1: makes one. 0, also where there is nothing to watch; negative errno:
  * nothing is watched. */
-int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology,
-                         int fd);
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, topology_watch_fn changed,
+                         void *userdata, int fd);
 /* The handles are closed in the loop's next round; without a start nothing happens. */
 void topology_watch_stop(struct topology_watch *watch);

@@ -667,11 +667,13 @@ static void test_ports_go_on(void **state)
 /* Binding: again, by the worker itself, when its CPU is another one. */
 static _Atomic uint32_t n_bound[WORKERS_MAX + 2]; /* and the two detached actors of the ring */
 
+static _Atomic bool bind_fails;
+
 static int count_bind(void *userdata, unsigned worker)
 {
     (void)userdata;
     atomic_fetch_add(&n_bound[worker], 1);
-    return 0;
+    return atomic_load(&bind_fails) ? -EINVAL : 0;
 }
 
 static void test_binding(void **state)
@@ -704,6 +706,11 @@ static void test_binding(void **state)
     assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[1]->stats->cpu) == 7));
     cpus[1] = 8; /* the engine has a copy */
     assert_int_equal(engine_get_config(f.engine)->cpus[1], 7);
+    atomic_store(&bind_fails, true); /* who cannot be bound is nowhere */
+    reconfigure(&f, config);
+    assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[1]->stats->cpu) != 7));
+    assert_int_equal(load_relaxed(&f.engine->workers[1]->stats->cpu), UINT32_MAX);
+    atomic_store(&bind_fails, false);
     engine_stop(f.engine);
     engine_fixture_close(&f);
 }

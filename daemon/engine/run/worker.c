@@ -301,10 +301,9 @@ static void worker_idle(struct worker *w)
 static void worker_bind(struct worker *w)
 {
     struct engine *e = w->engine;
+    int r = e->config.bind ? e->config.bind(e->config.userdata, w->id) : 0;
     w->stand.rebind = false;
-    if (e->config.bind)
-        (void)e->config.bind(e->config.userdata, w->id);
-    store_relaxed(&w->stats->cpu, (uint32_t)w->stand.cpu);
+    store_relaxed(&w->stats->cpu, r < 0 ? UINT32_MAX : (uint32_t)w->stand.cpu);
 }
 
 /* At a quiescent point.  False: the thread ends. */
