@@ -161,10 +161,12 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     /* over the life of the batch: all that it held less what was appended */
     stat_add(w, STAT_gulped_messages, n - appended);
     bool done = w->batch.cursor == w->batch.tail && w->batch.wrap == 0;
-    if (!done)
+    bool full = n >= limit;
+    /* what a slice, a turn or an urgent message ends is no matter of the setting */
+    if (!done && full)
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, done);
-    mailbox_note_waiting(w, &e->sources[id], queue, done, n >= limit);
+    mailbox_note_waiting(w, &e->sources[id], queue, done, full);
     overflow_freed(w, reclaim_after_run(w, id, queue, done));
     w->loop.ran = id;
     w->loop.ran_next = segment_window(&e->segment, id, queue_active(load_relaxed(&queue->sel)));
