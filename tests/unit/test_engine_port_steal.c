@@ -52,6 +52,15 @@ static void rescue(void)
     assert_int_equal(load_relaxed(&f.engine->workers[rescuer]->shown.busy), 0);
 }
 
+static uint64_t sum_of(enum stat_index first, enum stat_index last)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = first; i <= last; i++)
+        sum += engine_fixture_stat(&f, (enum stat_index)i);
+    return sum;
+}
+
 static void test_each_once(void **state)
 {
     (void)state;
@@ -65,6 +74,10 @@ static void test_each_once(void **state)
     assert_int_equal(engine_fixture_stat(&f, STAT_steals), 2);
     rescue();
     assert_int_equal(engine_fixture_stat(&f, STAT_steals), 2);
+    /* they are in what steals and attempts are made of, too */
+    assert_int_equal(engine_fixture_stat(&f, STAT_steal_attempts), 2);
+    assert_int_equal(sum_of(STAT_steals_core, STAT_steals_machine), 2);
+    assert_int_equal(sum_of(STAT_steal_attempts_core, STAT_steal_attempts_machine), 2);
     store_relaxed(&f.engine->workers[owner]->shown.busy, 0);
     end();
 }

@@ -41,6 +41,24 @@ enum engine_distance near_distance(const struct engine *e, uint32_t from, uint32
                                      : DISTANCE_MACHINE;
 }
 
+static void near_count(struct worker *thief, uint32_t victim, enum stat_index all,
+                       enum stat_index nearest)
+{
+    unsigned distance = near_distance(thief->engine, thief->id, victim);
+    stat_add(thief, all, 1);
+    stat_add(thief, (enum stat_index)(nearest + distance - DISTANCE_CORE), 1);
+}
+
+void near_count_attempt(struct worker *thief, uint32_t victim)
+{
+    near_count(thief, victim, STAT_steal_attempts, STAT_steal_attempts_core);
+}
+
+void near_count_steal(struct worker *thief, uint32_t victim)
+{
+    near_count(thief, victim, STAT_steals, STAT_steals_core);
+}
+
 static void near_list_build(struct engine *e, uint32_t id)
 {
     struct near *near = e->workers[id]->near;

@@ -40,3 +40,7 @@ static inline _Atomic uint32_t *near_searching(const struct engine *engine, cons
     return &engine->steal.searching[load_relaxed(&w->near->node)].n;
 }
 enum engine_distance near_distance(const struct engine *engine, uint32_t from, uint32_t to);
+/* In the thief's statistics, by how far the victim is: an attempt at one that has shown something;
+ * what one has come to. */
+void near_count_attempt(struct worker *thief, uint32_t victim);
+void near_count_steal(struct worker *thief, uint32_t victim);

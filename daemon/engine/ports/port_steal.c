@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/ports/port_steal.h"
 
+#include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -82,7 +83,8 @@ void port_rescue(struct worker *w)
             continue;
         /* each once: in mode visit it goes home to the victim, and its client may go on posting */
         for (int64_t id = -1; (id = port_steal_from(w, v, (uint32_t)(id + 1))) >= 0;) {
-            stat_add(w, STAT_steals, 1);
+            near_count_attempt(w, v);
+            near_count_steal(w, v);
             (void)port_run(w, (uint32_t)id, false);
             store_release(&w->shown.busy, 0);
         }

@@ -116,25 +116,6 @@ static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
     return true;
 }
 
-static void steal_count_steal(struct worker *thief, uint32_t v)
-{
-    stat_add(thief, STAT_steals, 1);
-    stat_add(thief,
-             (enum stat_index)(STAT_steals_core + near_distance(thief->engine, thief->id, v) -
-                               DISTANCE_CORE),
-             1);
-}
-
-/* An attempt at a victim that has shown something. */
-static void steal_count_attempt(struct worker *thief, uint32_t v)
-{
-    stat_add(thief, STAT_steal_attempts, 1);
-    stat_add(thief,
-             (enum stat_index)(STAT_steal_attempts_core +
-                               near_distance(thief->engine, thief->id, v) - DISTANCE_CORE),
-             1);
-}
-
 /* A ready source of the victim's that nobody runs, and what comes along with it; -1: none. */
 static int64_t steal_ready_from(struct worker *thief, uint32_t v, bool *seen, bool *lost)
 {
@@ -175,9 +156,9 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
         taken = polled_steal_from(thief, v);
     if (!seen && taken < 0)
         return -1;
-    steal_count_attempt(thief, v);
+    near_count_attempt(thief, v);
     if (taken >= 0) {
-        steal_count_steal(thief, v);
+        near_count_steal(thief, v);
         PROBE(steal, thief->id, v, taken);
         return taken;
     }
@@ -194,8 +175,8 @@ static int64_t steal_port(struct worker *thief)
     uint32_t victim;
     int64_t taken = port_steal(thief, again ? STEAL_PORTS : ODEON_PORTS_MAX, &victim);
     if (taken >= 0) {
-        steal_count_attempt(thief, victim);
-        steal_count_steal(thief, victim);
+        near_count_attempt(thief, victim);
+        near_count_steal(thief, victim);
         PROBE(steal, thief->id, victim, taken);
     }
     return taken;
