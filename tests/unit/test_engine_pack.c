@@ -239,6 +239,14 @@ static void test_who_rests_lends(void **state)
     assert_int_equal(own_of(source), own_idle(0));
 }
 
+static uint64_t visits(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        sum += load_relaxed(&e->workers[id]->stats->value[STAT_visits]);
+    return sum;
+}
+
 static void test_what_is_lent_goes_back(void **state)
 {
     (void)state;
@@ -260,10 +268,12 @@ static void test_what_is_lent_goes_back(void **state)
     assert_true(owner_take(&e->sources[source], 3, 1));
     (void)source_release(e->workers[1], source, source_goes_to(e->workers[1], source), false);
     assert_int_equal(own_of(source), own_idle(1));
+    assert_int_equal(visits(), 0); /* nothing of this was one */
     /* visits go home, but not to who rests */
     steal_set(e, STEAL_RANDOM, STEAL_VISIT, 1);
     run_once(1, source);
     assert_int_equal(own_of(source), own_idle(3));
+    assert_int_equal(visits(), 1);
     pack_set(e, 3);
     source_signal(e, e->workers[1], source);
     run_once(1, source);

@@ -207,6 +207,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     struct source *s = &e->sources[source];
     engine_check("owner.O2", load_relaxed(s->own) == own_running(w->id));
     if (unlikely(to != w->id)) {
+        bool lent = load_relaxed(&s->lent);
         store_relaxed(&s->lent, 0); /* while it is ours: pack.PK2 */
         owner_release(s, to);
         STEP(visit_fence, full_barrier()); /* [VISIT_ORDER], [AWAY_LOOK] */
@@ -214,7 +215,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
             mask_set(w, source); /* [MOVE_BIT] */
             return false;
         }
-        stat_add(w, STAT_visits, 1);
+        stat_add(w, STAT_visits, !lent);
         return true;
     }
     bool common = unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) &&
