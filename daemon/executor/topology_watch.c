@@ -39,17 +39,27 @@ static unsigned watch_add_cpus(const struct topology_watch *watch)
     return n;
 }
 
-/* The limit of a cgroup is that of all above it, too.  Cuts `path` away from its end. */
-static unsigned watch_add_cgroup(const struct topology_watch *watch, const char *mount, char *path)
+static unsigned watch_add_file(const struct topology_watch *watch, const char *mount,
+                               const char *path, const char *name)
 {
     char file[4096];
+
+    return snprintf(file, sizeof(file), "%s%s/%s", mount, path, name) < (int)sizeof(file) &&
+           watch_add(watch, file);
+}
+
+/* The limit of a cgroup is that of all above it, too. In version 2 it has that file since somebody
+ * has written to the other one, above: the kernel makes it without a word to inotify. Cuts `path`
+ * away from its end. */
+static unsigned watch_add_cgroup(const struct topology_watch *watch, const char *mount, char *path)
+{
     unsigned n = 0;
 
     for (;;) {
         char *slash;
 
-        if (snprintf(file, sizeof(file), "%s%s/cpuset.cpus", mount, path) < (int)sizeof(file))
-            n += watch_add(watch, file);
+        n += watch_add_file(watch, mount, path, "cpuset.cpus");
+        n += watch_add_file(watch, mount, path, "cgroup.subtree_control");
         slash = strrchr(path, '/');
         if (!slash)
             return n;
@@ -61,12 +71,14 @@ static unsigned watch_add_cgroup(const struct topology_watch *watch, const char 
  * version 1. */
 static unsigned watch_add_cgroups(const struct topology_watch *watch)
 {
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[4096];
+    FILE *file = fopen(watch->groups ? watch->groups : "/proc/self/cgroup", "re");
+    const char *mount = watch->mount ? watch->mount : "/sys/fs/cgroup";
+    char line[4096], cpusets[4096];
     unsigned n = 0;
 
     if (!file)
         return 0;
+    snprintf(cpusets, sizeof(cpusets), "%s/cpuset", mount);
     while (fgets(line, sizeof(line), file)) {
         char *controllers = strchr(line, ':'),
              *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -76,9 +88,9 @@ static unsigned watch_add_cgroups(const struct topology_watch *watch)
         *path++ = '\0';
         path[strcspn(path, "\n")] = '\0';
         if (strcmp(controllers, ":") == 0)
-            n += watch_add_cgroup(watch, "/sys/fs/cgroup", path);
+            n += watch_add_cgroup(watch, mount, path);
         else if (strstr(controllers, "cpuset"))
-            n += watch_add_cgroup(watch, "/sys/fs/cgroup/cpuset", path);
+            n += watch_add_cgroup(watch, cpusets, path);
     }
     fclose(file);
     return n;
@@ -100,6 +112,7 @@ static void topology_watch_on_written(uv_poll_t *poll, int status, int events)
     (void)events;
     while (read(watch->fd, buffer, sizeof(buffer)) > 0)
         ;
+    (void)watch_add_cgroups(watch); /* one that is watched already stays so */
     watch->changed(watch->userdata);
     uv_timer_start(&watch->timer, topology_watch_on_settled, SETTLE_MS, 0);
 }

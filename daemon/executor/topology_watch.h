@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notices that CPUs of the plan come and go while workers run, without looking for it:
- * administrators write to files of the kernel (cpuN/online, a cgroup's cpuset.cpus), and inotify
- * tells when they have.
+ * administrators write to files of the kernel (cpuN/online, a cgroup's cpuset.cpus, also one that
+ * comes later, with a write to cgroup.subtree_control), and inotify tells when they have.
  *
  * Owned by the control thread, in its loop. A CPU that goes without anybody writing (taken by a
  * hypervisor, say) is noticed at the next write of this kind.
@@ -17,6 +17,8 @@ typedef void (*topology_watch_fn)(void *userdata);
 struct topology_watch {
     uv_poll_t poll;
     uv_timer_t timer;
+    const char *groups, *mount; /* /proc/self/cgroup, /sys/fs/cgroup; NULL: these.  Tests have
+                                   others */
     topology_watch_fn changed;
     void *userdata;
     int fd;

@@ -4,8 +4,8 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(module settings topology cpus plugin_check message_object host rate control phases reload
-    load)
+foreach(module settings topology topology_watch cpus plugin_check message_object host rate control
+        phases reload load)
     set(name test_executor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_executor_core PkgConfig::CMOCKA)
