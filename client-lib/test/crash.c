@@ -42,7 +42,7 @@ static bool crash_is_here(const struct engine_context *context)
 /* world.W3 */
 static void crash_wait(void)
 {
-    while (crash_world->pending)
+    while (crash_world->pending && !crash_world->ending)
         (void)sim_block(WAIT_PARKED, WORLD_KEY_DONE, SIM_NEVER);
 }
 

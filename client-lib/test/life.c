@@ -229,10 +229,13 @@ static void life_crashed(void)
 
 /* ---- a world's beginning and end */
 
+/* An executor may die while behaviours come to their end, and the next one carries it out again;
+ * behind that none does: what it would leave is half closed. */
 static int life_stop(struct odeon_test *world, void *data)
 {
     (void)data;
     engine_stop(world->engine);
+    sim.crash_when = NULL;
     world->engine = engine_close(world->engine);
     world->plugins = plugin_registry_drop(world->plugins, true);
     world->host = host_free(world->host);
@@ -270,6 +273,8 @@ void life_begin(struct odeon_test *world)
 void life_end(struct odeon_test *world)
 {
     sim.crash_when = NULL;
+    sim.plan.crashes = 0;
+    world->ending = true;
     if (!sim.failed && !sim.over && world->up)
         (void)world_request(world, life_stop, NULL);
     world->plugins = plugin_registry_drop(world->plugins, false);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client-lib/test/world.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,8 +51,12 @@ int world_request(struct odeon_test *world, world_request_fn request, void *data
     world->until = sim.now;
     while (world->pending) {
         world_go_on(world);
-        if (world->pending && sim.next_deadline != SIM_NEVER)
-            world->until = sim.next_deadline;
+        if (!world->pending)
+            break;
+        if (sim.next_deadline == SIM_NEVER)
+            world_fail(world, "what the test asks for does not get on, with seed %" PRIu64,
+                       world->options.seed);
+        world->until = sim.next_deadline;
     }
     if (crash_in != UINT64_MAX)
         sim.crash_at = sim.mutations + crash_in;

@@ -10,7 +10,8 @@
  * world.W2  Time passes only up to `until`, but where the control fiber itself waits (start,
  *     recovery, stop).
  * world.W3  No executor dies while a request is under way: whether it has been carried out is never
- *     a question. One that is due to die waits for that.
+ *     a question. One that is due to die waits for that; but for the world's end, which itself
+ *     waits for whoever runs a behaviour: that is cut off, and the next executor goes on with it.
  */
 #pragma once
 
@@ -65,6 +66,7 @@ struct odeon_test {
     void *request_data;
     int request_result;
     bool pending; /* a request is under way */
+    bool ending;  /* ... and it is the world's end */
     struct world_type *types;
     size_t n_types;
     struct test_port ports[WORLD_PORTS_MAX];

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -381,6 +382,28 @@ static void test_faults(void **state)
     odeon_test_close(world);
 }
 
+/* A crash that is due when the world is closed, or has been since a request before, is no reason to
+ * wait: it happens, and the end goes on. */
+static void crashes_at_the_end(uint64_t seed, enum odeon_test_crash where, bool asks)
+{
+    struct odeon_test *world = open_seeded(seed);
+    kept_tally_ref tally = odeon_test_spawn(world, kept_tally);
+    odeon_test_send(world, tally, tally_add, .amount = 1);
+    odeon_test_signal(world, tally, tally_get);
+    odeon_test_crash(world, tally_add, 1, where);
+    if (asks)
+        odeon_test_spawn(world, tally);
+    odeon_test_close(world);
+}
+
+static void test_crashes_at_the_end(void **state)
+{
+    (void)state;
+    for (int where = ODEON_TEST_BEFORE; where <= ODEON_TEST_FAULT_EACH; where++)
+        for (uint64_t seed = 1; seed <= 20; seed++)
+            crashes_at_the_end(seed, (enum odeon_test_crash)where, seed % 2 == 0);
+}
+
 static void test_many_dead_letters(void **state)
 {
     enum { LETTERS = 3000 };
@@ -654,6 +677,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_redelivered),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_crashes_at_the_end),
         cmocka_unit_test(test_many_dead_letters),
         cmocka_unit_test(test_same_seed),
         cmocka_unit_test(test_finds_orders),
