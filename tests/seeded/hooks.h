@@ -85,4 +85,5 @@ bool seeded_value_shelf_claimed(int *ret);
 bool seeded_value_ask_taken(int *ret, struct worker *w, uint64_t token);
 bool seeded_value_former_life(bool *ret);
 bool seeded_value_another_life(bool *ret);
+bool seeded_value_timer_revoked(bool *ret);
 bool seeded_value_stash_next(uint32_t *ret, uint32_t i, uint32_t n);

@@ -82,7 +82,8 @@
     SEED(trace_gone, "what is run again behind a crash is in no trace")                            \
     SEED(owner_anew, "what comes for one that has left begins a chain of its own")                 \
     SEED(kept_past, "what is published goes past what is kept for a member")                       \
-    SEED(later_gone, "recovery ends what clients have posted for later")
+    SEED(later_gone, "recovery ends what clients have posted for later")                           \
+    SEED(cancel_late, "what a periodic timer has sent is run behind its committed cancel")
 
 #define SEEDS_NUMBER(name, what) SEED_##name,
 enum { SEED_NONE, SEEDS(SEEDS_NUMBER) SEEDS_N };

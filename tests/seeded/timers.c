@@ -86,6 +86,12 @@ bool seeded_value_another_life(bool *ret)
     return SEEDED(life_goes_on);
 }
 
+bool seeded_value_timer_revoked(bool *ret)
+{
+    *ret = false;
+    return SEEDED(cancel_late);
+}
+
 /* What the members of one block are sent is committed, and the publication consumed, before it goes
  * to its group again. */
 void seeded_at_group_sent(struct worker *w, const struct envelope *envelope)

@@ -44,6 +44,7 @@ static const struct {
     COUNTER(dead_letters),
     COUNTER(urgent_messages),
     COUNTER(timers_missed),
+    COUNTER(timers_revoked),
     COUNTER(links_ended),
     COUNTER(publications_sent),
     COUNTER(publications_kept),

@@ -262,12 +262,15 @@ static int keeper_act(struct keeper *self, struct engine_context *ctx, struct ke
     return ALLOCATION_NODELETE;
 }
 
-/* promises.P1. One message of a timer that comes again; what is under way when it is cancelled
- * comes, too. */
+/* promises.P1. One message of a timer that comes again: of what is under way when it is cancelled
+ * nothing is run behind that (timers.TM7). */
 static void keeper_period(const struct engine_context *ctx, const struct keeper_book *book,
                           struct promise *promise)
 {
     uint64_t missed = ctx->kind & UINT32_MAX, due_ns = promise->due_ns;
+    if (promise->given_up)
+        sim_fail("keeper %u got a period in turn %u, and had cancelled it in turn %u",
+                 (uint32_t)(book - workload.promises.keepers), book->turn, promise->given_up);
     due_ns += missed * promise->period_ns;
     if (due_ns > sim.now)
         sim_fail("a period comes %lld ns early, behind %llu that it missed",

@@ -48,7 +48,7 @@ static const struct {
     BUG(timer_early),   BUG(timer_no_redo), BUG(timer_no_undo), BUG(claim_kept),
     BUG(watch_no_look), BUG(timer_behind),  BUG(leave_gone),    BUG(phase_no_undo),
     BUG(shelf_soon),    BUG(later_apart),   BUG(later_gone),    BUG(owner_anew),
-    BUG(kept_past),     BUG(group_apart),
+    BUG(kept_past),     BUG(group_apart),   BUG(cancel_late),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */

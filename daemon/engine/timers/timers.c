@@ -584,7 +584,7 @@ bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
                     (lives && timers_is_of_former_life(e, durable))
               : lives;
     pthread_mutex_unlock(&e->timers.mutex);
-    return revoked;
+    return VALUE(timer_revoked, revoked);
 }
 
 /* What nobody can cancel is neither. */
