@@ -15,6 +15,7 @@ enum { LODGER_ONE_IN = 2, LODGER_PUTS_OFF = 3 };
 struct lodger {
     uint32_t index;
     bool joined, ticks; /* a timer of its own is armed */
+    bool again;         /* its first turn, of which init is a part, has been committed */
     uint32_t heard[KEEPERS_MAX];
     uint32_t n_put_off, n_back; /* as a keeper's */
     struct promise_message put_off[LODGER_PUTS_OFF];
@@ -63,7 +64,8 @@ static struct lodger_book *lodger_turn(struct lodger *self)
     struct lodger_book *book = &workload.promises.lodgers[self->index];
     book->turn++;
     book->running = true;
-    book->member = self->joined;
+    book->member = self->joined && self->again;
+    self->again = true;
     workload.moved = sim.now;
     return book;
 }
