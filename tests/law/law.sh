@@ -19,7 +19,7 @@ fi
 ROOT=$(realpath -e "${1-}") || exit 2
 shift
 ALL=(readable includes headers size functions names format width tables map atomics
-    sizes stats cited labels rules top licence machine shell tests)
+    sizes stats cited labels rules proofs top licence machine shell tests)
 GROUPS_RUN=("$@")
 [ $# -gt 0 ] || GROUPS_RUN=("${ALL[@]}")
 cd "$ROOT" || exit 2
@@ -267,6 +267,8 @@ check_tests()
 . "$HERE/labels.sh"
 # shellcheck source=tests/law/rules.sh
 . "$HERE/rules.sh"
+# shellcheck source=tests/law/proofs.sh
+. "$HERE/proofs.sh"
 
 list_files >"$WORK/files"
 grep -E '\.(c|h|def)$' "$WORK/files" >"$WORK/c_files"

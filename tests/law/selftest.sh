@@ -127,6 +127,13 @@ bash "$HERE/law.sh" "$TREE" stats >"$WORK/out" 2>&1
 [ $? = 1 ] && grep -q '^# docs/statistics.md: no row has seed_figure$' "$WORK/out"
 verdict $? "stats: proto/stats.def with a figure that the page does not have"
 mv "$WORK/stats.def" "$TREE/proto/stats.def"
+seed proofs tests/model/run.sh 'breaks safety quick watch -DWATCH_SEED' \
+    "8 rows break watch, .* 7 mutants"
+seed proofs tests/model/README.md '| `seed_model` | 1 | |' "there is no model seed_model"
+seed proofs tests/sim/README.md '| seed | broken rule |\n| --- | --- |\n| `seed_bug` | none |' \
+    "there is no seed_bug"
+seed proofs tests/crashpoints/main.c "/* SEED_OF(seed_bug, */" \
+    "seed_bug has no row on"
 seed cited docs/engine/seed.md 'see `gulp_seed_not_there`' "no C file has gulp_seed_not_there"
 # A module that the map does not name, and one that it names and is not there.
 echo "$SPDX" >"$TREE/daemon/common/seed_module.c"
