@@ -105,6 +105,25 @@ static void setup_taken(struct life *life)
     take_later(life);
 }
 
+/* Their receiver ends before they are due: the client is told then. */
+static void setup_nobody(struct life *life)
+{
+    struct plan plan = { .stop_at = 1 };
+    ledger->client[0].generation = 1;
+    life_port_add(life, 0);
+    row_expect(0, 1, 0, 0);
+    row_expect(1, ITEMS, ROW_LATER | ROW_REFUSED, 40);
+    actor_ref to = relay_make(life, 1, &plan);
+    life_quiesce(life);
+    client_books(0, to, 1, ITEMS, true);
+    while (client_post(life, 0)) {
+    }
+    take_later(life);
+    ledger->live[CAST_RELAY]--;
+    cast_send(life->engine, to, 0, 1);
+    life_run_queue(life, 1, 1);
+}
+
 const struct scene scenes_timers[] = {
     { "timers are armed and cancelled", setup_timers, NULL, arm, 1, true, NULL, false },
     { "timers are sent", setup_armed, NULL, fire, 0, true, NULL, false },
@@ -113,5 +132,6 @@ const struct scene scenes_timers[] = {
     { "timers of who stops", setup_stops, NULL, arm, 1, true, NULL, false },
     { "posts for later", setup_later, NULL, take_later, 1, true, NULL, false },
     { "posts for later are sent", setup_taken, NULL, fire, 0, true, NULL, false },
+    { "posts for later find nobody", setup_nobody, NULL, fire, 0, true, NULL, false },
     { .name = NULL },
 };
