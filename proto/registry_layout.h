@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry: what an odeond leaves to the next one. A memory file that the service manager
- * keeps, together with the descriptors that it speaks of; docs/operations.md lists their names.
+ * keeps, together with the descriptors that it speaks of; docs/operations/persistence.md lists
+ * their names.
  *
  * One writer, the odeond that runs; nobody else maps it. Everything in it is plain numbers and
  * text: a descriptor goes by its name in the store. A process may end between any two stores, and

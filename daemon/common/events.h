@@ -4,8 +4,8 @@
  *
  * An id never changes its meaning and is never used again: programs wait for it (journalctl
  * MESSAGE_ID=...). A new event gets a new id (`systemd-id128 new`), an entry in the catalogue, and
- * a place in the table of docs/operations.md; tests/law/catalogue.sh sees that none is missing,
- * here or there, and that each one is used.
+ * a place in the table of docs/operations/logs.md; tests/law/catalogue.sh sees that none is
+ * missing, here or there, and that each one is used.
  */
 #pragma once
 

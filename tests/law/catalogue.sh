@@ -21,7 +21,7 @@ header_ids() { sed -nE 's/^#define CATALOGUE_[A-Z_]+ "MESSAGE_ID=([0-9a-f]{32})"
 catalogue_ids() { sed -nE 's/^-- ([0-9a-f]{32})$/\1/p' $CATALOGUE; }
 used_names() { grep -rhoE "\bCATALOGUE_[A-Z_]+" daemon --include="*.c"; }
 # shellcheck disable=SC2016 # the table's own quotes
-documented_ids() { grep -oE '`[0-9a-f]{32}`' docs/operations.md | tr -d '`'; }
+documented_ids() { grep -oE '`[0-9a-f]{32}`' docs/operations/logs.md | tr -d '`'; }
 
 # same LIST LIST: as sets.
 same()
@@ -57,7 +57,7 @@ check "no id is used twice" no_doubles header_ids
 check "every event is used, and every used one defined" same header_names used_names
 check "every event has an entry in the catalogue, and no entry is without one" \
     same header_ids catalogue_ids
-check "every event is in the table of docs/operations.md" same header_ids documented_ids
+check "every event is in the table of docs/operations/logs.md" same header_ids documented_ids
 check "the catalogue compiles" compiles
 echo "1..$COUNT"
 [ "$BROKEN" = 0 ]

@@ -18,7 +18,7 @@ if [ "${1-}" = --build ]; then
 fi
 ROOT=$(realpath -e "${1-}") || exit 2
 shift
-ALL=(readable includes headers size functions names format width tables map atomics
+ALL=(readable includes headers size functions names format width tables pages map atomics
     sizes stats cited labels rules proofs top licence machine shell tests)
 GROUPS_RUN=("$@")
 [ $# -gt 0 ] || GROUPS_RUN=("${ALL[@]}")

@@ -114,6 +114,7 @@ seed machine docs/seed.md "see /""home/somebody/odeon" "machine"
 seed machine tests/seed.sh "wget http://deb.""debian.org/debian" "machine"
 seed machine proto/seed.h "/* measured on 10"".1.2.3 */" "machine"
 seed tables docs/operations.md "\n| a | b |\n| --- | --- |\n| c |" "1 cells under a head of 2"
+seed pages docs/tour.md "$(yes word | head -n 4000 | fmt -w 90)" "[0-9]* words"
 seed width tests/law/pending.txt "width LICENSE" "LICENSE is not needed"
 
 seed atomics daemon/common/seed.c "$SPDX\nstatic _Atomic int seed_word;" "seed_word is not there"

@@ -3,6 +3,7 @@
 # The laws of text: what can be read, width, tables, functions, names, layout. Part of law.sh, whose
 # variables and functions it uses.
 MOST_COLUMNS=100 MOST_CELL_WORDS=20 MOST_LINES=60 MOST_LEVELS=4 FORMATTER=14
+MOST_PAGE_WORDS=3200
 
 # What is data, and nobody's text: topologies, dashboards, inputs of the fuzzers, the licence.
 DATA='^LICENSE$|\.xml$|/dashboard\.json$|^tests/fuzz/corpus/|\.(svg|png|gz|bin|so)$'
@@ -39,6 +40,16 @@ check_tables()
     grep "$TAB.*words in a cell" "$WORK/all" >"$WORK/found"
     pending cells
     law "no cell of a table has more than $MOST_CELL_WORDS words" "$WORK/found"
+}
+
+# Records of what was decided are as long as they are: nobody reads them one after the other.
+check_pages()
+{
+    grep -E '^(README|docs/.*)\.md$' "$WORK/files" | grep -v '^docs/why/' |
+        xargs -d '\n' -r wc -w | awk -v most=$MOST_PAGE_WORDS '
+        $2 != "total" && $1 > most { print $2 "\t" $2 ": " $1 " words" }' >"$WORK/found"
+    pending pages
+    law "no page of docs has more than $MOST_PAGE_WORDS words" "$WORK/found"
 }
 
 # "FILE LINE NAME static|extern LINES LEVELS" of each function: see functions.awk.
