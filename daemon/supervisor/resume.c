@@ -15,6 +15,7 @@
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/crash_point.h"
+#include "daemon/supervisor/departed.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/seat.h"
@@ -255,14 +256,6 @@ static int resume_restore_ports(struct seat *seat)
 
 /* ---- clients */
 
-static bool resume_has_open_port(const struct seat *seat, uint64_t client_id)
-{
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (seat->ports.ports[i].state == PORT_OPEN && seat->ports.ports[i].client_id == client_id)
-            return true;
-    return false;
-}
-
 /* With its ports, whose account has been charged already. */
 static int resume_known_client(struct seat *seat, const struct registry_client *entry, int pidfd)
 {
@@ -286,7 +279,7 @@ static int resume_restore_client(struct seat *seat, const struct registry_client
 {
     int pidfd = store_take(&seat->service->persist->store, "client-%" PRIu64, entry->id);
 
-    if (pidfd >= 0 && resume_has_open_port(seat, entry->id))
+    if (pidfd >= 0 && departed_has_open_port(seat, entry->id))
         return resume_known_client(seat, entry, pidfd);
     log_info("client %" PRIu64 " (%.63s, process %u) has left nothing that could be gone on with",
              entry->id, entry->name, entry->pid);
@@ -328,39 +321,6 @@ int resume_clients(struct seat *seat)
               (unsigned long long)map->header.epoch, seat->service->clients->n, seat->ports.n_used,
               seat->plugins.n, nobodys ? "; descriptors that were nobody's are dropped" : "");
     return 0;
-}
-
-/* Read from the file: odeond maps nothing that a client can write (supervisor.V1). A client that
- * lies closes its own port. */
-static bool resume_has_departed(const struct seat_port *port)
-{
-    uint32_t word = 0;
-
-    return pread(port->client_fd, &word, sizeof(word), offsetof(struct port_client, departed)) ==
-               sizeof(word) &&
-           word != 0;
-}
-
-/* After the socket listens: a client leaves word first and then tries to connect, so that one of
- * the two is found. */
-void resume_close_departed(struct seat *seat)
-{
-    struct client *next;
-
-    for (struct client *client = seat->service->clients->first; client; client = next) {
-        next = client->next;
-        if (client->channel)
-            continue;
-        for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-            struct seat_port *port = &seat->ports.ports[i];
-
-            if (port->state == PORT_OPEN && port->client_id == client->id &&
-                resume_has_departed(port))
-                seat_ports_close(seat, port);
-        }
-        if (!resume_has_open_port(seat, client->id))
-            client_drop(client, NULL);
-    }
 }
 
 /* ---- the intake */

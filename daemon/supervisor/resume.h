@@ -23,9 +23,6 @@ int resume_begin(struct seat *seat, struct config *config, const struct resume_f
 /* The event loop is there: clients that may come back. -ENOMEM: nothing that is of use has been
  * touched. */
 int resume_clients(struct seat *seat);
-/* Clients can come: those that have closed their ports, and could tell nobody, have left word in
- * them. */
-void resume_close_departed(struct seat *seat);
 
 /* A client that was connected to the former odeond proves it by its token: it becomes that client
  * again, and those of its ports that it does not claim are closed. 0, or negative errno with a

@@ -438,7 +438,7 @@ static int supervisor_start_serving(struct supervisor *supervisor)
         log_error("event loop: %s", uv_strerror(r));
         return r;
     }
-    resume_close_departed(kept);
+    departed_start(&supervisor->departed, &supervisor->loop, kept);
     for
         each_seat(seat, supervisor)
         {

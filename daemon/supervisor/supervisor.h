@@ -18,6 +18,7 @@
 #include <uv.h>
 
 #include "daemon/supervisor/client.h"
+#include "daemon/supervisor/departed.h"
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/options.h"
@@ -40,6 +41,7 @@ struct supervisor {
     struct accounts accounts;
     struct persist persist;
     struct silence silence;
+    struct departed departed;
     struct notify notify;
     struct reload reload;
     struct service service; /* what seats see of the above */

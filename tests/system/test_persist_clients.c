@@ -412,6 +412,61 @@ static void test_client_leaves_while_no_odeond_runs(void **state)
     clear_scene(&scene);
 }
 
+static _Noreturn void open_and_leave_when_told(const struct service *service, int told)
+{
+    struct odeon_client *client = service_connect(service, "leaves");
+    char byte;
+
+    (void)port_open_or_fail(client, 0, 0, false);
+    if (write(told, "o", 1) != 1 || read(told, &byte, 1) != 1)
+        _exit(1);
+    odeon_client_disconnect(client);
+    if (write(told, "d", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+/* It leaves, and the next odeond has no room for it: a client of its user came first. Its port does
+ * not count for that user any more, though nobody has heard it say so. */
+static void test_client_leaves_and_is_not_let_in(void **state)
+{
+    static const char *const narrow[] = {
+        SMALL_SERVICE, "--executor",      TEST_EXECUTOR, "--set",         "quotas-bind=all",
+        "--set",       "quota-clients=1", "--set",       "quota-ports=1", NULL
+    };
+    struct manager *manager = manager_start(&(struct manager_options){ .arguments = narrow });
+    struct odeon_client *client;
+    struct odeon_port *port = NULL;
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    (void)state;
+    manager_wait_ready(manager);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        open_and_leave_when_told(manager_service(manager), ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    process_stop(child); /* else it might be back before anybody else */
+    manager_kill(manager);
+    manager_wait_ready(manager);
+    client = service_connect(manager_service(manager), "comes first");
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_int_equal(write(ends[0], "g", 1), 1);
+    assert_true(read(ends[0], &byte, 1) == 1 && byte == 'd');
+    if (!wait_until(odeon_port_open(client, NULL, &port) == 0))
+        fail_msg("%s", odeon_error_text());
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(ends[0]);
+    close(ends[1]);
+    odeon_client_disconnect(client);
+    manager_end(manager);
+}
+
 /* ---- claims */
 
 /* The next odeond has begun and has not answered the greeting, which claims the port: that it was
@@ -545,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_service_that_begins_anew_is_another),
         cmocka_unit_test(test_client_dies_while_no_odeond_runs),
         cmocka_unit_test(test_client_leaves_while_no_odeond_runs),
+        cmocka_unit_test(test_client_leaves_and_is_not_let_in),
         cmocka_unit_test(test_port_closes_while_a_greeting_waits),
         cmocka_unit_test(test_wrong_token_is_refused),
         cmocka_unit_test(test_connected_client_cannot_be_claimed),
