@@ -112,6 +112,31 @@ static void test_bells_of_who_does_not_receive(void **state)
     fixture_end(&f);
 }
 
+/* Workers that are awake hear a bell all of them: one finds what it was rung for, the others find
+ * nothing. */
+static void test_a_bell_that_all_hear(void **state)
+{
+    struct engine_event event;
+
+    (void)state;
+    for (uint32_t workers = 1; workers <= 64; workers *= 4) {
+        struct engine_fixture f;
+        struct client c;
+        struct loud_look look = { 0 };
+
+        fixture_begin(&f, workers, 1 << 20);
+        client_open(&f, &c, PORT, 1);
+        for (uint64_t n = 1; n <= 10 * LOUD_IDLE_MOST; n++) {
+            look.tail = n * 32;
+            for (uint32_t id = 0; id < workers; id++)
+                loud_note_run(f.engine->workers[id], PORT, &look);
+        }
+        assert_false(engine_event_next(f.engine, &event));
+        client_free(&c);
+        fixture_end(&f);
+    }
+}
+
 /* Until the port has been run for it. */
 static void ring_and_wait(struct engine_fixture *f, struct client *c)
 {
@@ -204,6 +229,7 @@ int main(void)
         port_test(test_bells_for_records, under_defaults),
         port_test(test_bells_of_who_does_not_receive, under_defaults),
         port_test(test_bells_of_who_does_not_receive, under_visit),
+        port_test(test_a_bell_that_all_hear, under_defaults),
         port_test(test_bells_of_who_has_posted_enough, under_defaults),
         port_test(test_bells_of_who_has_posted_enough, under_visit),
         port_test(test_deliveries_are_no_bells, under_defaults),

@@ -27,9 +27,10 @@ void loud_note_run(struct worker *w, uint32_t id, const struct loud_look *look)
 {
     struct port *port = &w->engine->ports.table[id];
     uint64_t now = ticks_now();
+    uint32_t heard = engine_workers(w->engine); /* by so many may one bell have been heard */
     store_relaxed(&port->bell.rang, 0);
     if (loud_is_news(port, look)) {
-        port->bell.idle -= port->bell.idle > 0;
+        port->bell.idle -= port->bell.idle > heard ? heard : port->bell.idle;
         return;
     }
     if (load_acquire(&port->bell.loud))
@@ -38,7 +39,7 @@ void loud_note_run(struct worker *w, uint32_t id, const struct loud_look *look)
         port->bell.since_tick = now;
         port->bell.idle = 0;
     }
-    if (likely(++port->bell.idle < LOUD_IDLE_MOST))
+    if (likely(++port->bell.idle < LOUD_IDLE_MOST + heard))
         return;
     port->bell.idle = 0;
     store_release(&port->bell.loud, 1);

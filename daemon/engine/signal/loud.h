@@ -9,10 +9,10 @@
  *     taken from it, and since the last bell its client has published nothing and received nothing.
  *     So it is, too, with a port whose deliveries do not fit, or whose records wait for their
  *     receiver or for its user's rate. Runs that others bring about, who deliver or make room, are
- *     none of its client's. A port is loud with LOUD_IDLE_MOST of them within LOUD_WINDOW_NS; each
- *     bell that was for something makes up for one, which may have been the same bell, heard by
- *     another worker. The library rings only for a record, or for room that it has made, and only
- *     when nobody looks.
+ *     none of its client's. A port is loud with LOUD_IDLE_MOST of them, and one more for each
+ *     worker, within LOUD_WINDOW_NS; each bell that was for something makes up for one for each
+ *     worker, all of whom may have heard that same bell. The library rings only for a record, or
+ *     for room that it has made, and only when nobody looks.
  * loud.D2  A loud port is told once, until it is listened to again.
  * loud.D3  Nothing is overlooked: who listens again watches the bell, which reports a ring that
  *     came meanwhile, and signals the port.
