@@ -444,7 +444,8 @@ static bool boot_judge_end(struct seat *seat, int wait_status, bool looked)
         log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
                   "the executor has stopped itself: %s; nobody is blamed%s", why,
                   stops->held ? "" : "; it is started again and goes on where it was");
-    seat->boot.over_plugin |= safe_mode_on_exit(seat, !stopped);
+    /* over a refusal it was odeond that ended it, whatever it was loading by then */
+    seat->boot.over_plugin |= safe_mode_on_exit(seat, !stopped && !seat->boot.over_plugin);
     if (stops->held)
         boot_say_held(seat);
     return !stops->held;
