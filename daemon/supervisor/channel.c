@@ -33,6 +33,8 @@ struct channel {
     int fd;
     bool reading, watches_end, takes_fds, waits, failed, closed;
     bool receives;            /* a frame is being handled, and its time counted */
+    bool is_last;             /* its peer has died: only what it has sent is taken in */
+    int n_last;               /* so many of that have been */
     struct turn_share *share; /* channel.C6; NULL: it is read from in each turn */
     struct turn_part part;
     int later;  /* why the first frame of the queue could not be sent (channel.C3); 0: it could */
@@ -201,8 +203,9 @@ static bool channel_receive_one(struct channel *channel)
     return r > 0;
 }
 
-/* `in_turns`: until it has had enough of this turn. */
-static void channel_receive(struct channel *channel, int frames_max, bool in_turns)
+/* `in_turns`: until it has had enough of this turn. True: that is why it has ended, and it goes on
+ * in another one. */
+static bool channel_receive(struct channel *channel, int frames_max, bool in_turns)
 {
     uint64_t since = channel_look_at_clock(channel);
     bool more = true;
@@ -212,9 +215,11 @@ static void channel_receive(struct channel *channel, int frames_max, bool in_tur
         channel->receives = true;
         more = channel_receive_one(channel);
         channel->receives = false;
+        channel->n_last += channel->is_last;
         if (channel_tell_spent(channel, &since) && in_turns)
-            return;
+            return more && channel->reading && !channel->failed && !channel->closed;
     }
+    return false;
 }
 
 /* For no frame: answers that were not ready when it had been handled, and events. */
@@ -374,9 +379,13 @@ void channel_receive_rest(struct channel *channel)
     }
 }
 
-void channel_receive_last(struct channel *channel)
+bool channel_receive_last(struct channel *channel)
 {
-    channel_receive(channel, DRAIN_RECORDS_MAX, false);
+    if (!channel_has_turn(channel))
+        return true;
+    channel->is_last = true;
+    return channel->n_last < DRAIN_RECORDS_MAX &&
+           channel_receive(channel, DRAIN_RECORDS_MAX - channel->n_last, true);
 }
 
 static void channel_on_closed(uv_handle_t *handle)

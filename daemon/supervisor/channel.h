@@ -75,8 +75,9 @@ void channel_watch_end(struct channel *channel, bool watch);
  * died, also with records unread, which is the error -ECONNRESET. */
 void channel_receive_rest(struct channel *channel);
 /* Of a peer that has died: hands over what it has sent, up to the end of file if it is there; as
- * much as a socket holds, since others may go on writing into it. What is not read from is left. */
-void channel_receive_last(struct channel *channel);
+ * much as a socket holds, since others may go on writing into it. What is not read from is left.
+ * True: it has had its part of this turn, and is to be asked again in the next one. */
+bool channel_receive_last(struct channel *channel);
 /* Sends what the socket takes, closes. `freed` (may be NULL) is called when the last reference to
  * `userdata` is gone. NULL is fine. */
 void channel_free(struct channel *channel, void (*freed)(void *userdata));

@@ -362,9 +362,11 @@ static void client_on_end(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
+    if (client->channel && channel_receive_last(client->channel))
+        return;          /* the poll comes again: who has ended stays so */
+    if (client->dropped) /* by the end of its connection; the poll is being closed */
+        return;
     uv_poll_stop(poll);
-    if (client->channel)
-        channel_receive_last(client->channel);
     client_part(client, CLIENT_PART_PROCESS,
                 client->channel ? "its process has ended, and left its connection to another"
                                 : "its process has ended while it was not connected");
