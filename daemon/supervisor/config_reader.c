@@ -14,7 +14,7 @@
 #include "daemon/supervisor/side_thread.h"
 
 struct config_reading {
-    const struct options *options;
+    struct options options; /* its own: the process's may go before the thread */
     int write_end;
     struct config config;        /* the thread's, until it hands it over */
     int result;                  /* likewise */
@@ -39,7 +39,7 @@ static void *config_reader_main(void *argument)
     ssize_t n;
 
     (void)pthread_setname_np(pthread_self(), "config-read");
-    reading->result = config_load(&reading->config, reading->options, reading->text);
+    reading->result = config_load(&reading->config, &reading->options, reading->text);
     do /* config_reader.CR1; it has room for one */
         n = write(reading->write_end, &reading, sizeof(reading));
     while (n < 0 && errno == EINTR);
@@ -70,6 +70,28 @@ static struct config *config_reader_take(struct config_reading *reading)
     return config;
 }
 
+static void config_reader_free(struct config_reading *reading)
+{
+    free(reading->options.config_path);
+    free(reading);
+}
+
+/* Its arguments are main()'s, and stay. */
+static struct config_reading *config_reader_make(const struct options *options)
+{
+    struct config_reading *reading = calloc(1, sizeof(*reading));
+
+    if (!reading)
+        return NULL;
+    reading->write_end = config_reader.write_end;
+    reading->options = *options;
+    reading->options.config_path = strdup(options->config_path);
+    if (reading->options.config_path)
+        return reading;
+    free(reading);
+    return NULL;
+}
+
 static void config_reader_end(struct config_reading *reading)
 {
     struct config *config = NULL;
@@ -83,7 +105,7 @@ static void config_reader_end(struct config_reading *reading)
     config_fini(&reading->config);
     if (config_reader.done)
         config_reader_tell(config, reading->result, reading->text);
-    free(reading);
+    config_reader_free(reading);
 }
 
 static void config_reader_on_end(uv_poll_t *poll, int status, int events)
@@ -105,7 +127,7 @@ static void config_reader_on_limit(uv_timer_t *timer)
     snprintf(text, sizeof(text),
              "it could not be read within %d s: the file system of %.200s does not answer, or who "
              "is asked for the users and groups in it",
-             CONFIG_READ_LIMIT_S, config_reader.reading->options->config_path);
+             CONFIG_READ_LIMIT_S, config_reader.reading->options.config_path);
     config_reader_tell(NULL, -ETIMEDOUT, text);
 }
 
@@ -116,20 +138,20 @@ int config_reader_ask(const struct options *options, config_reader_done done, vo
     int r;
 
     text[0] = '\0';
-    if (!config_reader.loop)
+    if (!config_reader.loop) {
+        snprintf(text, OPTIONS_TEXT_MAX, "the service has no pipe to read it by, or is stopping");
         return -ESHUTDOWN;
+    }
     if (config_reader.reading) { /* config_reader.CR3 */
         snprintf(text, OPTIONS_TEXT_MAX, "an earlier reading of it has not ended so far");
         return -EBUSY;
     }
-    reading = calloc(1, sizeof(*reading));
+    reading = config_reader_make(options);
     if (!reading)
         return -ENOMEM;
-    reading->options = options;
-    reading->write_end = config_reader.write_end;
     r = side_thread_make(config_reader_main, reading);
     if (r < 0) {
-        free(reading);
+        config_reader_free(reading);
         return r;
     }
     config_reader.reading = reading;
@@ -141,14 +163,20 @@ int config_reader_ask(const struct options *options, config_reader_done done, vo
 
 /* ---- life */
 
+static int config_reader_watch(uv_loop_t *loop, int read_end)
+{
+    if (fcntl(read_end, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    return uv_poll_init(loop, &config_reader.poll, read_end);
+}
+
 int config_reader_start(uv_loop_t *loop)
 {
     int ends[2], r;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    r = fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ? -errno
-                                                : uv_poll_init(loop, &config_reader.poll, ends[0]);
+    r = config_reader_watch(loop, ends[0]);
     if (r < 0) {
         close(ends[0]);
         close(ends[1]);

@@ -28,7 +28,7 @@ typedef void (*config_reader_done)(void *userdata, struct config *config, int re
 
 int config_reader_start(uv_loop_t *loop);
 void config_reader_stop(void);
-/* `options` are those of the process, and stay. 0: `done` is called later, never before this
- * returns. Negative errno, and why in text[OPTIONS_TEXT_MAX]: it is not. */
+/* `options` are copied, but for the arguments of main(). 0: `done` is called later, never before
+ * this returns. Negative errno, and why in text[OPTIONS_TEXT_MAX]: it is not. */
 int config_reader_ask(const struct options *options, config_reader_done done, void *userdata,
                       char *text);

@@ -205,6 +205,10 @@ static void reload_on_read(void *userdata, struct config *config, int result, co
     struct reload *reload = userdata;
 
     reload->wanted = config;
+    if (result == 0 && reload->seat->stopping) { /* who was to be told of it has gone */
+        result = -ESHUTDOWN;
+        text = "the service is stopping";
+    }
     if (result == 0) {
         boot_release(reload->seat);
         result = reload_ask_executor(reload, reload->seat);

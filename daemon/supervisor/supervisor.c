@@ -472,8 +472,9 @@ static int supervisor_open_parts(struct supervisor *supervisor)
     c = copier_start(&supervisor->loop);
     if (c < 0)
         log_error("files of plugins cannot be copied: %s", strerror(-c));
-    if (c == 0 && (c = config_reader_start(&supervisor->loop)) < 0)
-        log_error("the configuration could not be read again: %s", strerror(-c));
+    if (config_reader_start(&supervisor->loop) < 0)
+        log_warning("the configuration cannot be read again without a restart: the service has no "
+                    "pipe for a thread");
     if (closer_start() < 0)
         log_warning("descriptors that clients send are closed in the event loop: the service has "
                     "no pipe for a thread");
