@@ -47,7 +47,8 @@ struct persist {
     bool stats_turn; /* their name: persist.R5 */
     int listener_fd; /* the socket unit's; -1: none, or it is in use */
     size_t n_dropped;
-    bool has_dropped_lines; /* ... among them some that the configuration does not name any more */
+    bool has_dropped_lines;              /* ... among them some that the configuration named, and
+                                names no more, or whose file the store has lost */
     uint32_t dropped[ODEON_PLUGINS_MAX]; /* serials of plugins that are not gone on with */
 };
 

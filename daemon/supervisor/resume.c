@@ -75,6 +75,8 @@ static int resume_restore_plugin(struct seat *seat, const struct registry_plugin
     if (fd < 0) {
         log_error("plugin %s is lost: its file is not in the store", entry->path);
         seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
+        /* its line is no new one, and another one may stand in its place */
+        seat->service->persist->has_dropped_lines |= entry->configured;
         return 0;
     }
     plugin = plugin_store_add(&seat->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
