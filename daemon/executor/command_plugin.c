@@ -65,6 +65,8 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     /* first: odeond takes what has no name for refused, and keeps a plugin by its name */
     Odeon__Plugin *row = command_plugin_make_row(reply, ODEON_PLUGIN_TYPES_MAX);
     int fd = row ? frame_take_fd(frame, 0) : -1, r;
+    /* also of one that ends before it begins: the places are those of odeond's list */
+    uint32_t place = executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0;
 
     if (!row)
         return -ENOMEM;
@@ -75,8 +77,7 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     if (fd < 0)
         return explain_set(&reply->explain, -EBADF,
                            "the request to load a plugin came without the plugin's file");
-    command_plugin_loading_publish(
-        executor, executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0);
+    command_plugin_loading_publish(executor, place);
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
     command_plugin_loading_publish(executor, 0);
     if (r < 0) {
