@@ -7,6 +7,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
+#include "daemon/executor/places.h"
 #include "daemon/executor/reconfigure.h"
 #include "daemon/executor/settings_sizes.h"
 
@@ -163,8 +164,11 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
         reconfigure_give_up(executor);
     if (r == 0)
         r = reconfigure(executor, &change, &done, &reply->explain);
-    if (r != 0)
+    if (r != 0) {
+        if (r != EXECUTOR_LATER)
+            places_ask(executor); /* what was looked at may have moved threads */
         return r;
+    }
     for (size_t i = 0; i < set->n_settings; i++)
         if (!command_executor_is_later(&change, pairs[i].key))
             log_notice("setting %s is now %s", pairs[i].key, pairs[i].value);

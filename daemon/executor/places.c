@@ -10,8 +10,6 @@
 
 enum { AGAIN_MS = 1000 };
 
-static void places_ask(struct executor *executor);
-
 static bool places_are_told(const struct executor *executor)
 {
     const struct engine_config *config = engine_get_config(executor->engine);
@@ -29,7 +27,10 @@ static void places_on_again(uv_timer_t *timer)
 /* For command_later.h.  False: workers are on their way. */
 static bool places_tell(struct executor *executor, uint64_t command, const Odeon__Request *request)
 {
-    int r = executor->later_ends ? 0 : reconfigure_places(executor);
+    /* a change in front of it may have told the engine */
+    bool done =
+        executor->later_ends || (!reconfigure_is_under_way(executor) && places_are_told(executor));
+    int r = done ? 0 : reconfigure_places(executor);
 
     (void)command;
     (void)request;
@@ -43,11 +44,12 @@ static bool places_tell(struct executor *executor, uint64_t command, const Odeon
     return true;
 }
 
-static void places_ask(struct executor *executor)
+void places_ask(struct executor *executor)
 {
     struct command_later *later;
 
-    if (executor->places_asked || executor->later_ends || places_are_told(executor))
+    if (!executor->places_open || executor->places_asked || executor->later_ends ||
+        places_are_told(executor))
         return;
     later = command_later_new(executor, 0, NULL, places_tell);
     if (!later) {

@@ -16,5 +16,7 @@
 /* Workers run: from here on changes are noticed; also what has changed since they were planned. 0;
  * negative errno: nothing is noticed. */
 int places_start(struct executor *executor);
+/* The engine is told if what it knows differs. */
+void places_ask(struct executor *executor);
 /* The handles are closed in the loop's next round; without a start nothing happens. */
 void places_stop(struct executor *executor);

@@ -138,19 +138,22 @@ void topology_update_plan(struct topology *topology)
  * everybody's: all are bound anew. */
 unsigned topology_refresh(struct topology *topology)
 {
-    int before[ODEON_WORKERS_MAX];
+    int before[ODEON_WORKERS_MAX], planned[ODEON_WORKERS_MAX];
     unsigned changed = 0;
 
     topology_renew(topology);
     pthread_mutex_lock(&topology->lock);
     memcpy(before, topology->plan.cpus, sizeof(before));
     topology_update_plan(topology);
-    for (unsigned i = 0; i < topology->plan.n_workers; i++)
-        if (topology->threads[i].id != 0 && topology->plan.cpus[i] != before[i])
-            topology_bind_refresh_log(i, topology->wish.cpus[i], before[i], topology->plan.cpus[i]);
+    memcpy(planned, topology->plan.cpus, sizeof(planned));
     topology_bind_all(topology);
-    for (unsigned i = 0; i < topology->plan.n_workers; i++)
+    for (unsigned i = 0; i < topology->plan.n_workers; i++) {
         changed += topology->plan.cpus[i] != before[i];
+        /* one that could not be bound has said so itself */
+        if (topology->threads[i].id != 0 && planned[i] != before[i] &&
+            topology->plan.cpus[i] == planned[i])
+            topology_bind_refresh_log(i, topology->wish.cpus[i], before[i], planned[i]);
+    }
     pthread_mutex_unlock(&topology->lock);
     return changed;
 }
