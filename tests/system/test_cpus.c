@@ -21,7 +21,8 @@
 #include "tests/system/stuck.h"
 
 static struct service service;
-static char group[96], output[4096];
+static char group[96], home[256], output[4096];
+static const char *lent; /* whose groups have them since this test has said so */
 static cpu_set_t before;
 static int first, second; /* the two processors of the group */
 
@@ -29,11 +30,12 @@ static int first, second; /* the two processors of the group */
 
 static bool group_write(const char *folder, const char *file, const char *text)
 {
-    char path[192];
+    char path[512];
     FILE *f;
     bool done;
 
-    snprintf(path, sizeof(path), "%s/%s", folder, file);
+    if (snprintf(path, sizeof(path), "%s/%s", folder, file) >= (int)sizeof(path))
+        return false;
     f = fopen(path, "we");
     if (!f)
         return false;
@@ -54,38 +56,101 @@ static void group_allow(const char *format, ...)
     assert_true(group_write(group, "cpuset.cpus", cpus));
 }
 
-/* In version 1 a group has no memory at first; in version 2 the one above says what groups have. */
-static bool group_make(const char *root)
-{
-    char cpus[64];
-
-    (void)group_write(root, "cgroup.subtree_control", "+cpuset");
-    snprintf(group, sizeof(group), "%s/odeon-test-%d", root, (int)getpid());
-    if (mkdir(group, 0755) < 0)
-        return false;
-    (void)group_write(group, "cpuset.mems", "0");
-    snprintf(cpus, sizeof(cpus), "%d,%d", first, second);
-    if (group_write(group, "cpuset.cpus", cpus))
-        return true;
-    rmdir(group);
-    return false;
-}
-
-static void group_move_to(const char *folder)
+static bool group_move_to(const char *folder)
 {
     char pid[32];
 
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
-    assert_true(group_write(folder, "cgroup.procs", pid));
+    return group_write(folder, "cgroup.procs", pid);
+}
+
+/* Where this process is: below `root`, by the line of /proc/self/cgroup that names `controller`,
+ * "" in version 2. */
+static bool group_find_home(const char *root, const char *controller)
+{
+    char line[256];
+    bool found = false;
+    FILE *f = fopen("/proc/self/cgroup", "re");
+
+    while (f && !found && fgets(line, sizeof(line), f)) {
+        char *rest = line, *number = strsep(&rest, ":"), *names = strsep(&rest, ":");
+
+        if (!number || !names || !rest || strcmp(names, controller) != 0)
+            continue;
+        rest[strcspn(rest, "\n")] = '\0';
+        found = strncmp(rest, "/..", 3) != 0 &&
+                snprintf(home, sizeof(home), "%s%s", root, rest) < (int)sizeof(home);
+    }
+    if (f)
+        fclose(f);
+    return found && access(home, F_OK) == 0;
+}
+
+/* It can be entered and left. */
+static bool group_is_good(void)
+{
+    char cpus[64];
+
+    snprintf(cpus, sizeof(cpus), "%d,%d", first, second);
+    return group_write(group, "cpuset.cpus", cpus) && group_move_to(group) && group_move_to(home);
+}
+
+/* What a test that was killed has left. */
+static void group_sweep(const char *root)
+{
+    DIR *folder = opendir(root);
+    const struct dirent *entry;
+    char path[sizeof(group) + 256];
+
+    while (folder && (entry = readdir(folder))) {
+        int pid;
+
+        if (sscanf(entry->d_name, "odeon-test-%d", &pid) != 1 || kill(pid, 0) == 0)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", root, entry->d_name);
+        (void)rmdir(path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Do groups in it have processors of their own? */
+static bool group_lends(const char *root)
+{
+    char path[128], line[256] = "";
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
+    f = fopen(path, "re");
+    if (f && !fgets(line, sizeof(line), f))
+        line[0] = '\0';
+    if (f)
+        fclose(f);
+    return strstr(line, "cpuset") != NULL;
+}
+
+/* In version 1 a group has no memory at first; in version 2 the one above says what groups have. */
+static bool group_make(const char *root, const char *controller)
+{
+    if (!group_find_home(root, controller))
+        return false;
+    group_sweep(root);
+    if (!group_lends(root)) /* of version 2 */
+        lent = group_write(root, "cgroup.subtree_control", "+cpuset") ? root : NULL;
+    snprintf(group, sizeof(group), "%s/odeon-test-%d", root, (int)getpid());
+    if (mkdir(group, 0755) < 0)
+        return false;
+    (void)group_write(group, "cpuset.mems", "0");
+    if (group_is_good())
+        return true;
+    (void)group_move_to(home);
+    rmdir(group);
+    return false;
 }
 
 static void group_leave(void)
 {
-    char above[sizeof(group)];
-
-    snprintf(above, sizeof(above), "%s", group);
-    *strrchr(above, '/') = '\0';
-    group_move_to(above);
+    assert_true(group_move_to(home));
     /* version 2 before Linux 6.2 forgets what this process was bound to */
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
@@ -99,12 +164,13 @@ static void begin(const char *affinity)
     for (int cpu = 0; cpu < CPU_SETSIZE && second < 0; cpu++)
         if (CPU_ISSET((size_t)cpu, &before))
             *(first < 0 ? &first : &second) = cpu;
-    if (second < 0 || (!group_make("/sys/fs/cgroup/cpuset") && !group_make("/sys/fs/cgroup"))) {
+    if (second < 0 ||
+        (!group_make("/sys/fs/cgroup/cpuset", "cpuset") && !group_make("/sys/fs/cgroup", ""))) {
         group[0] = '\0';
         print_message("nobody makes a cpuset with two processors here\n");
         skip();
     }
-    group_move_to(group);
+    assert_true(group_move_to(group));
     service_start(&service,
                   (const char *const[]){ "--set", "workers=2", "--set", "queues-per-worker=2",
                                          "--set", "detached=2", "--set", "smt=yes", "--set",
@@ -122,6 +188,9 @@ static int end(void **state)
     for (int i = 0; group[0] && rmdir(group) < 0 && i < 1000; i++)
         pause_briefly();
     group[0] = '\0';
+    if (lent)
+        (void)group_write(lent, "cgroup.subtree_control", "-cpuset");
+    lent = NULL;
     return 0;
 }
 
