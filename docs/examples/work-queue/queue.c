@@ -29,7 +29,8 @@ struct queue_consumer {
 ODEON_STATE(work_queue, {
     uint64_t first, next; /* numbers of those that wait */
     uint64_t done, buried, lost, lease_ns;
-    uint32_t attempts, jobs, n_flight, n_consumers, n_waiters, turn;
+    uint32_t attempts, jobs, n_flight, n_consumers, n_waiters;
+    uint32_t turn;  /* whom to ask first for the next job */
     uint32_t going; /* a work_go is on the way */
     struct queue_flight flight[WORK_FLIGHT_MAX];
     struct queue_consumer consumers[WORK_CONSUMERS_MAX];
@@ -94,8 +95,12 @@ static struct queue_consumer *queue_consumer_of(struct work_queue_state *self, o
 static void queue_remove_consumer(struct work_queue_state *self, struct odeon_context *ctx,
                                   struct queue_consumer *consumer)
 {
+    uint32_t at = (uint32_t)(consumer - self->consumers);
+
     odeon_demonitor(ctx, consumer->monitor);
-    *consumer = self->consumers[--self->n_consumers];
+    memmove(consumer, consumer + 1, (--self->n_consumers - at) * sizeof(*consumer));
+    if (self->turn > at)
+        self->turn--; /* who is next has moved, too */
 }
 
 /* A consumer has one job less. */
@@ -117,7 +122,7 @@ static void queue_release(struct work_queue_state *self, struct odeon_context *c
 static struct queue_consumer *queue_choose(struct work_queue_state *self)
 {
     for (uint32_t i = 0; i < self->n_consumers; i++) {
-        uint32_t at = (self->turn + 1 + i) % self->n_consumers;
+        uint32_t at = (self->turn + i) % self->n_consumers;
         struct queue_consumer *consumer = &self->consumers[at];
 
         if (consumer->held < consumer->window && !consumer->full)
@@ -174,7 +179,7 @@ static bool queue_lease(struct work_queue_state *self, struct odeon_context *ctx
         return false; /* the tick tries again */
     entry->consumer = consumer->ref;
     consumer->held++;
-    self->turn = (uint32_t)(consumer - self->consumers); /* who gets nothing has had none */
+    self->turn = (uint32_t)(consumer - self->consumers) + 1; /* who gets nothing has had none */
     return true;
 }
 

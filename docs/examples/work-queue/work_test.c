@@ -17,7 +17,7 @@ static work_queue_ref open_queue(struct odeon_test *world, uint32_t attempts, ui
                                        .attempts = attempts, .jobs = jobs, .name = "jobs"));
 }
 
-/* ---- Ports 0 and 1 as producers and consumers. */
+/* ---- Ports as producers and consumers. */
 
 static void put_bytes(struct odeon_test *world, work_queue_ref queue, uint64_t kind,
                       const void *bytes, size_t size)
@@ -176,6 +176,29 @@ static void lends_what_comes_back_to_who_is_next(struct odeon_test *world, void 
     struct lent second = take_from(world, 0, "one");
     odeon_test_assert(second.attempt == 2);
     expect_done(world, 0, &second);
+}
+
+/* Nor if who was before it in the queue's list has gone meanwhile, and another one has come. */
+static void lends_what_comes_back_to_who_has_come(struct odeon_test *world, void *userdata)
+{
+    (void)userdata;
+    work_queue_ref queue = open_queue(world, 0, 0);
+
+    put(world, queue, 1, "one");
+    odeon_test_send(world, queue, work_ready, .window = 1);
+    struct lent one = take_from(world, 0, "one");
+    put(world, queue, 2, "two");
+    odeon_test_send_from(world, 1, queue, work_ready, .window = 1);
+    take_from(world, 1, "two"); /* which sits on it */
+    odeon_test_send(world, queue, work_ready, .window = 0);
+    expect_done(world, 0, &one);
+    odeon_test_until_idle(world);
+    odeon_test_send_from(world, 2, queue, work_ready, .window = 1);
+    odeon_test_until_idle(world);
+    odeon_test_advance(world, LEASE_MS * MS_NS);
+    struct lent second = take_from(world, 2, "two");
+    odeon_test_assert(second.attempt == 2);
+    expect_done(world, 2, &second);
 }
 
 static void puts_away_what_fails(struct odeon_test *world, void *userdata)
@@ -585,6 +608,7 @@ int main(void)
     odeon_test_check(refuses_what_has_no_room, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(lends_again_when_the_lease_is_over, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(lends_what_comes_back_to_who_is_next, NULL, .plugin = plugin, .ports = 2);
+    odeon_test_check(lends_what_comes_back_to_who_has_come, NULL, .plugin = plugin, .ports = 3);
     odeon_test_check(puts_away_what_fails, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(tells_the_last_who_wait, NULL, .plugin = plugin, .ports = 2);
     odeon_test_check(believes_nobody, NULL, .plugin = plugin, .ports = 2);
