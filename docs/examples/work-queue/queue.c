@@ -295,13 +295,15 @@ static struct queue_consumer *queue_hear_consumer(struct work_queue_state *self,
 
 ODEON_RECEIVE(work_queue, work_ready)
 {
-    struct queue_consumer *consumer = queue_consumer_of(self, ctx->sender);
+    struct queue_consumer *known = queue_consumer_of(self, ctx->sender), *consumer = known;
 
-    if (!consumer && msg->window == 0)
+    if (!known && msg->window == 0)
         return ODEON_NODELETE;
     if (msg->window > 0)
-        consumer = queue_hear_consumer(self, ctx, consumer);
+        consumer = queue_hear_consumer(self, ctx, known);
     if (!consumer) {
+        if (known) /* who is refused is lent nothing more; what it has comes back by itself */
+            queue_remove_consumer(self, ctx, known);
         odeon_reply(ctx, work_refused, .outcome = WORK_FULL);
         return ODEON_NODELETE;
     }

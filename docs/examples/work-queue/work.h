@@ -50,7 +50,8 @@ ODEON_MESSAGE(work_empty, 1, { uint64_t done, buried, lost; });
 /* To the queue: whoever sends it takes up to `window` jobs at a time from now on; 0: none. An actor
  * that begins anew after a crash sends it again. */
 ODEON_MESSAGE(work_ready, 1, { uint32_t window; });
-/* The answer, if there is no room for one more consumer. */
+/* The answer, if there is no room for one more consumer. Who gets it is lent nothing from now on,
+ * also if it was a consumer before. */
 ODEON_MESSAGE(work_refused, 1, { uint32_t outcome; });
 /* A job, leased for so long. It is lent for the `attempt`th time of `attempts` (0: any number);
  * with each kick these are more. */
