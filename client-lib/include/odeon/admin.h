@@ -372,7 +372,7 @@ ODEON_API int odeon_actor_send_as(struct odeon_client *client, odeon_ref ref,
                                   const struct odeon_message_info *message, const void *payload,
                                   size_t size);
 /* Sends the poison message that belongs to ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED: what
- * waits for the actor comes first. */
+ * waits for the actor comes first. -EAGAIN: its queue is at its limit, try again. */
 ODEON_API int odeon_actor_stop(struct odeon_client *client, odeon_ref ref,
                                enum odeon_allocation how);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <odeon/admin.h>
 
@@ -78,6 +79,18 @@ static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_re
     return 0;
 }
 
+/* It would outlive its client. While its queue is full nothing is sent to it, a stop neither. */
+static int stop_counter(struct odeon_client *client, odeon_ref counter)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    int r = odeon_actor_stop(client, counter, ODEON_DELETE);
+    for (int tries = 10000; r == -EAGAIN && tries > 0; tries--) {
+        nanosleep(&pause, NULL);
+        r = odeon_actor_stop(client, counter, ODEON_DELETE);
+    }
+    return r;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) {
@@ -97,8 +110,7 @@ int main(int argc, char **argv)
     else {
         code = odeon_port_open(client, NULL, &port) < 0 ? fail("port")
                                                         : add_up(client, port, counter, argv + 3);
-        /* it would outlive its client */
-        if (odeon_actor_stop(client, counter, ODEON_DELETE) < 0)
+        if (stop_counter(client, counter) < 0)
             code = fail("stop");
     }
     odeon_client_disconnect(client); /* closes the port, too */

@@ -5,12 +5,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <odeon/admin.h>
 
 #include "../counter/counter.h"
 
-enum { ASK = 1 }; /* the question's id */
+enum {
+    ASK = 1,            /* the question's id */
+    PAUSE_NS = 1000000, /* between two tries to stop the counter */
+};
 static const int64_t patience_ns = INT64_C(60000000000);
 
 /* What went wrong first is told; the rest comes of it. */
@@ -140,16 +144,26 @@ int summer_timeout(struct summer *s)
     return left_ns < 0 ? -1 : (int)((left_ns + 999999) / 1000000);
 }
 
+/* It would outlive its client. While its queue is full nothing is sent to it, a stop neither. */
+static int stop_counter(struct summer *s)
+{
+    const struct timespec pause = { .tv_nsec = PAUSE_NS };
+    int r = odeon_actor_stop(s->client, s->counter, ODEON_DELETE);
+
+    for (int64_t left_ns = patience_ns; r == -EAGAIN && left_ns > 0; left_ns -= PAUSE_NS) {
+        nanosleep(&pause, NULL);
+        r = odeon_actor_stop(s->client, s->counter, ODEON_DELETE);
+    }
+    return r;
+}
+
 int summer_end(struct summer *s)
 {
     int r;
 
     odeon_helper_free(s->helper);
-    if (s->counter != ODEON_NOBODY) { /* it outlives its client */
-        r = odeon_actor_stop(s->client, s->counter, ODEON_DELETE);
-        if (r < 0)
-            fail(s, r, odeon_error_text());
-    }
+    if (s->counter != ODEON_NOBODY && (r = stop_counter(s)) < 0)
+        fail(s, r, odeon_error_text());
     odeon_client_disconnect(s->client); /* closes the port, too */
     if (s->result == 0)
         printf("%" PRId64 "\n", s->total);
