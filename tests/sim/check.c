@@ -175,16 +175,35 @@ static void check_consumed(const struct lane *lane, uint32_t client, uint32_t in
                          index, number, at);
 }
 
+/* timer_owners.TO1: what is counted of a slot's chain is what is in it. */
+static void check_chain(const struct timer_owners *table, uint32_t slot, const char *name)
+{
+    const struct timer_owner *of = &table->of[slot];
+    uint32_t n = 0, first = of->first - 1;
+    for (uint32_t timer = first; of->first && (n == 0 || timer != first); n++)
+        timer = table->links[timer].next;
+    if (n != of->n)
+        sim_fail("slot %u has a chain of %u timers (%s), and %u are counted", slot, n, name, of->n);
+}
+
 /* timer_owners.TO3: whoever ends sees by one look whether anything hangs at its slot. */
 static void check_attached(const struct engine *e)
 {
     const struct timers *t = &e->timers;
-    const struct timer_owners *tables[] = { &t->owners, &t->stashed, &t->watched,
-                                            &t->members.joined, &t->kept.of };
+    const struct {
+        const char *name;
+        const struct timer_owners *table;
+    } all[] = { { "owners", &t->owners },
+                { "stashed", &t->stashed },
+                { "watched", &t->watched },
+                { "joined", &t->members.joined },
+                { "kept", &t->kept.of } };
     for (uint32_t slot = 0; slot < e->segment.header->actors_max; slot++) {
         uint32_t n = 0;
-        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-            n += tables[i]->of[slot].n;
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+            check_chain(all[i].table, slot, all[i].name);
+            n += all[i].table->of[slot].n;
+        }
         if (n != load_relaxed(&t->attached[slot]))
             sim_fail("slot %u has %u timers at it, and %u are counted", slot, n,
                      load_relaxed(&t->attached[slot]));

@@ -12,7 +12,15 @@
 #include "tests/sim/promises.h"
 #include "tests/sim/workload.h"
 
-enum { KEEPER_PASSES = 3, KEEPER_PERIOD_NS = 100000, KEEPER_REFRAIN = 1000 };
+enum {
+    KEEPER_PASSES = 3,
+    KEEPER_PERIOD_NS = 100000,
+    KEEPER_REFRAIN = 1000,
+    /* In one of so many seeds a turn that asks where it has taken an answer is the last one before
+     * a crash, within so many changes (shelf.SH3). */
+    KEEPER_SEEDS = 4,
+    KEEPER_CHANGES = 32,
+};
 
 static struct keeper_types types;
 
@@ -405,8 +413,11 @@ static int keeper_answered(void *state, const void *message, struct engine_conte
         sim_fail("keeper %u got the answer to another question", self->index);
     workload.promises.counted.answers++;
     /* its number is not to be the next one's, for this turn may come to nothing (shelf.SH3) */
-    if (book->n < book->most && promises_draw_one_in(2))
+    if (book->n < book->most && promises_draw_one_in(2)) {
         keeper_ask(self, ctx, book);
+        if (sim.seed % KEEPER_SEEDS == 1)
+            sim_crash_soon(KEEPER_CHANGES);
+    }
     return keeper_act(self, ctx, book);
 }
 

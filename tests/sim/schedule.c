@@ -388,6 +388,12 @@ static void stores_arrive(void)
     }
 }
 
+void sim_crash_soon(uint32_t most)
+{
+    if (sim.booted && sim.n_crashes < sim.plan.crashes)
+        sim.crash_at = sim.mutations + 1 + random_below(&sim.chance, most);
+}
+
 /* On the main stack: no fiber of the engine's may be the one that runs. */
 static void crash_happen(void)
 {

@@ -185,6 +185,8 @@ void sim_deadline_changed(void);
 void sim_sleep_ns(uint64_t ns);
 /* The engine is there: a crash may be planned for what it does now. */
 void sim_booted(void);
+/* Within so many changes, if one is still to come: for what only a crash at this moment shows. */
+void sim_crash_soon(uint32_t most);
 __attribute__((noreturn)) void sim_crash(void); /* the running fiber is one of the engine's */
 #define SIM_NEVER UINT64_MAX
 
