@@ -65,6 +65,11 @@ struct watch_mark {
     bool hangs;
 };
 
+/* Recovery's: no watch that lives is outside of these numbers. */
+struct watch_range {
+    uint32_t first, behind;
+};
+
 /* What waits for clients of each user (timers/timer_users.h); 0: those whom no quota binds. */
 enum { TIMER_USERS_MAX = 1024 };
 struct timer_user {
@@ -195,6 +200,7 @@ struct timers {
     bool unlooked;              /* some have been armed since the last barrier */
     struct watch_round round;   /* ... and may have come too late */
     struct watch_mark *marks;   /* by timer */
+    struct watch_range found;
     struct timer_users users;
     struct timer_put_off put_off;
     struct members members;

@@ -329,7 +329,8 @@ static int verify_check_timers(const struct verify *v)
     if (high > s->n_timers)
         return verify_damaged(v, "it claims that %u timers were used, of %u", high, s->n_timers);
     int r = 0;
-    for (uint32_t i = 0; r == 0 && i < high; i++)
+    for (uint32_t i = 0; r == 0 && i < high; i++) {
+        timers_ask_ahead(s, i);
         switch (timer_word_state(load_relaxed(&s->timers[i].word))) {
         case TIMER_FREE:
         case TIMER_SPENT:
@@ -340,6 +341,7 @@ static int verify_check_timers(const struct verify *v)
         default:
             r = verify_damaged(v, "timer %u: a state that there is not", i);
         }
+    }
     return r;
 }
 

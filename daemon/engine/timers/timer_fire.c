@@ -288,7 +288,8 @@ void timer_fire_ends(struct engine *e)
 {
     struct worker *w = e->control;
     uint64_t now_ns = timers_read_clocks(e);
-    for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
+    uint32_t high = e->timers.n_watches ? load_relaxed(&e->segment.header->timers_high) : 0;
+    for (uint32_t i = 0; i < high; i++) {
         if (!timer_fire_tells(e, i))
             continue;
         if (!timer_fire_has_room(e))

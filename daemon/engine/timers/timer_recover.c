@@ -41,11 +41,15 @@ void timer_recover_redo(struct engine *e)
 uint64_t timer_recover_undo(struct engine *e)
 {
     uint64_t undone = 0;
+    e->timers.found = (struct watch_range){ 0 };
     for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
         struct segment_timer *timer = &e->segment.timers[i];
+        timers_ask_ahead(&e->segment, i);
         POINT(timer_recovered, e, timer);
         if (!timer_recover_lives(timer))
             continue;
+        if (timer->watched != 0)
+            watches_found(e, i);
         if (timers_is_open(&e->segment, timer->arm_worker, timer->arm_count)) {
             timer_recover_end(timer); /* timers.TM1 */
             undone++;
@@ -125,6 +129,7 @@ static int timer_recover_table(struct engine *e, struct timer_recover_map *map)
     t->numbers.fresh = high;
     for (uint32_t i = 0; i < high; i++) {
         const struct segment_timer *timer = &e->segment.timers[i];
+        timers_ask_ahead(&e->segment, i);
         if (timer_recover_lives(timer)) {
             if (!members_recover_room(e, timer))
                 return -ENOMEM;

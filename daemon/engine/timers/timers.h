@@ -117,6 +117,16 @@ static inline uint32_t timer_tag(uint64_t id)
 /* A record from `owner` with this tag, which is not 0, is not to be run any more (timers.TM7). */
 bool timers_is_revoked(struct engine *engine, actor_ref owner, uint32_t tag);
 
+/* Whoever looks at all of the table, one after the other, has the next ones fetched meanwhile: the
+ * processor's own guess ends with each page. */
+static inline void timers_ask_ahead(const struct segment *segment, uint32_t i)
+{
+    enum { AHEAD = 12 };
+    const char *line = (const char *)(segment->timers + i + AHEAD);
+    prefetch_read(line);
+    prefetch_read(line + 64);
+}
+
 static inline bool timer_is_stashed(const struct segment_timer *timer)
 {
     return timer->stashed == TIMER_STASHED;

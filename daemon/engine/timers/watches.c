@@ -228,6 +228,14 @@ void watches_type_quarantined(struct engine *e, uint32_t type)
     }
 }
 
+void watches_found(struct engine *e, uint32_t timer)
+{
+    struct watch_range *found = &e->timers.found;
+    if (found->behind == 0)
+        found->first = timer;
+    found->behind = timer + 1;
+}
+
 /* What the death of the executor was for an actor, whether or not it is run. */
 static enum envelope_reason watches_recover_end(const struct engine *e, actor_ref watched)
 {
@@ -274,7 +282,7 @@ static void watches_recover_links(struct engine *e)
 {
     for (bool again = true; again;) {
         again = false;
-        for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
+        for (uint32_t i = e->timers.found.first; i < e->timers.found.behind; i++) {
             struct segment_timer *timer = &e->segment.timers[i];
             if (watches_is_live(timer) && watches_is_link(&e->segment, timer))
                 again |= watches_recover_link(e, timer);
@@ -285,7 +293,7 @@ static void watches_recover_links(struct engine *e)
 void watches_recover(struct engine *e)
 {
     watches_recover_links(e);
-    for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
+    for (uint32_t i = e->timers.found.first; i < e->timers.found.behind; i++) {
         struct segment_timer *timer = &e->segment.timers[i];
         if (!watches_is_live(timer))
             continue;
@@ -310,6 +318,8 @@ static void watches_judge_one(struct engine *e, struct segment_timer *timer)
 
 void watches_judge(struct engine *e)
 {
+    if (e->timers.n_watches == 0)
+        return;
     for (uint32_t i = 0; i < load_relaxed(&e->segment.header->timers_high); i++) {
         struct segment_timer *timer = &e->segment.timers[i];
         if ((uint8_t)load_relaxed(&timer->word) == TIMER_LIVE && timer->watched != 0 &&

@@ -52,6 +52,8 @@ static inline bool watches_is_link(const struct segment *segment, const struct s
     return timer->watched != 0 &&
            segment_timer_message(segment, timer)->type == MESSAGE_TYPE_POISON_DELETE;
 }
+/* Recovery has met one that may live, behind all that it has met before. */
+void watches_found(struct engine *engine, uint32_t timer);
 /* Why it has ended; REASON_NONE: it has not. */
 enum envelope_reason watches_reason(const struct engine *engine, actor_ref watched);
 /* A timer that is known from now on, or ends. */
