@@ -198,18 +198,15 @@ static bool timers_is_found(const struct engine *e, const struct segment_timer *
            !timer_is_kept(durable) && !watches_is_link(&e->segment, durable);
 }
 
-void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
+/* What hangs elsewhere than at its owner, as no plain one does. When it is due. */
+static __attribute__((noinline)) uint64_t timers_hang_other(struct engine *e, uint32_t timer,
+                                                            uint64_t due_ns)
 {
     struct timers *t = &e->timers;
     const struct segment_timer *durable = &e->segment.timers[timer];
-    t->n++;
     t->n_watches += durable->watched != 0 || durable->group != 0;
     if (timer_posted_is(durable))
         timer_users_add(&t->users, timer_posted_user(durable), TIMER_CLASS_BYTES(durable->class));
-    if (timer_posted_hangs(durable))
-        timer_owners_add(&t->owners, durable->owner, timer);
-    if (timers_is_found(e, durable))
-        timer_owners_weigh(&t->owners, durable->owner, 1);
     if (timer_is_stashed(durable)) {
         t->n_stashed++;
         timer_owners_add(&t->stashed, durable->owner, timer);
@@ -218,8 +215,41 @@ void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
     watches_hang(e, timer);
     watch_index_add(e, timer);
     members_add(e, timer);
-    due_ns = kept_add(e, timer, due_ns);
+    return kept_add(e, timer, due_ns);
+}
+
+static __attribute__((noinline)) void timers_unhang_other(struct engine *e, uint32_t timer)
+{
+    struct timers *t = &e->timers;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    if (timer_posted_is(durable))
+        timer_users_remove(&t->users, timer_posted_user(durable),
+                           TIMER_CLASS_BYTES(durable->class));
+    if (timer_is_stashed(durable)) {
+        t->n_stashed--;
+        timer_owners_remove(&t->stashed, durable->owner, timer);
+        timer_owners_weigh(&t->stashed, durable->owner,
+                           -(int64_t)TIMER_CLASS_BYTES(durable->class));
+    }
+    watches_unhang(e, timer);
+    watch_index_remove(e, timer);
+    members_remove(e, timer);
+    kept_remove(e, timer);
+    t->n_watches -= durable->watched != 0 || durable->group != 0;
+}
+
+void timers_count_in(struct engine *e, uint32_t timer, uint64_t due_ns)
+{
+    struct timers *t = &e->timers;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    t->n++;
     t->bytes += TIMER_CLASS_BYTES(durable->class);
+    if (timer_posted_hangs(durable))
+        timer_owners_add(&t->owners, durable->owner, timer);
+    if (timers_is_found(e, durable))
+        timer_owners_weigh(&t->owners, durable->owner, 1);
+    if (unlikely(!timer_is_plain(durable)))
+        due_ns = timers_hang_other(e, timer, due_ns);
     if (timer_is_stashed(durable) && due_ns == WATCH_NEVER_NS)
         return; /* its actor alone looks for it */
     timer_heap_add(
@@ -241,26 +271,14 @@ void timers_end(struct engine *e, uint32_t timer)
     timer_stock_put(&t->places[durable->class], durable->place);
     if (timer_word_state(ended) == TIMER_FREE)
         timer_stock_put(&t->numbers, timer);
+    t->n--;
     t->bytes -= TIMER_CLASS_BYTES(durable->class);
-    if (timer_posted_is(durable))
-        timer_users_remove(&t->users, timer_posted_user(durable),
-                           TIMER_CLASS_BYTES(durable->class));
     if (timer_posted_hangs(durable))
         timer_owners_remove(&t->owners, durable->owner, timer);
     if (timers_is_found(e, durable))
         timer_owners_weigh(&t->owners, durable->owner, -1);
-    if (timer_is_stashed(durable)) {
-        t->n_stashed--;
-        timer_owners_remove(&t->stashed, durable->owner, timer);
-        timer_owners_weigh(&t->stashed, durable->owner,
-                           -(int64_t)TIMER_CLASS_BYTES(durable->class));
-    }
-    watches_unhang(e, timer);
-    watch_index_remove(e, timer);
-    members_remove(e, timer);
-    kept_remove(e, timer);
-    t->n_watches -= durable->watched != 0 || durable->group != 0;
-    t->n--;
+    if (unlikely(!timer_is_plain(durable)))
+        timers_unhang_other(e, timer);
 }
 
 /* Has the turn that has cancelled it not been committed? An id knows its own count without the

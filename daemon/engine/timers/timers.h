@@ -127,6 +127,11 @@ static inline void timers_ask_ahead(const struct segment *segment, uint32_t i)
     prefetch_read(line + 64);
 }
 
+/* An actor's, for a time: no watch, no membership, nothing put off or of a client's. */
+static inline bool timer_is_plain(const struct segment_timer *timer)
+{
+    return (timer->watched | timer->group | timer->stashed | timer->posted) == 0;
+}
 static inline bool timer_is_stashed(const struct segment_timer *timer)
 {
     return timer->stashed == TIMER_STASHED;
