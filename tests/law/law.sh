@@ -19,7 +19,7 @@ fi
 ROOT=$(realpath -e "${1-}") || exit 2
 shift
 ALL=(readable includes headers size functions names format width tables pages map atomics
-    sizes stats cited labels rules proofs top licence machine shell tests)
+    sizes stats cited labels rules proofs top licence machine shell built tests)
 GROUPS_RUN=("$@")
 [ $# -gt 0 ] || GROUPS_RUN=("${ALL[@]}")
 cd "$ROOT" || exit 2
@@ -223,6 +223,24 @@ check_shell()
         COUNT=$((COUNT + 1))
         echo "ok $COUNT - shellcheck warns of nothing # SKIP shellcheck is not installed"
     fi
+}
+
+# A test that no CMake file names is built nowhere, and nothing else would tell: it is the CMake
+# files of its own folder that have to.
+check_built()
+{
+    local folder file
+    grep -E '^tests/(.*/)?test_[^/]*\.(c|cc|cpp|sh)$' "$WORK/files" >"$WORK/test_files"
+    sed 's|/[^/]*$||' "$WORK/test_files" | sort -u | while IFS= read -r folder; do
+        grep -E "^$folder/([^/]*\.cmake|CMakeLists\.txt)\$" "$WORK/files" |
+            xargs -d '\n' -r awk -f "$HERE/built.awk" | sort -u >"$WORK/named"
+        grep "^$folder/[^/]*\$" "$WORK/test_files" | while IFS= read -r file; do
+            file=${file##*/}
+            grep -qxF -- "${file%.*}" "$WORK/named" ||
+                echo "$folder/$file: no CMake file of $folder names it: it is built nowhere"
+        done
+    done >"$WORK/found"
+    law "every test is named in a CMake file of its folder" "$WORK/found"
 }
 
 # What test.sh needs of each test: a suite, and a limit. A wall time limit of ctest's own would end

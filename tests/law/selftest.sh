@@ -135,6 +135,22 @@ seed proofs tests/sim/README.md '| seed | broken rule |\n| --- | --- |\n| `seed_
     "there is no seed_bug"
 seed proofs tests/crashpoints/main.c "/* SEED_OF(seed_bug, */" \
     "seed_bug has no row on"
+# A test that is built nowhere: one that is new, one of a function's calls, one of a loop's words;
+# what only a comment names, is not named.
+seed built tests/unit/test_engine_seed.c "$SPDX" "no CMake file of tests/unit names it"
+seed built tests/rig/test_seed.sh "# SPDX-License-Identifier: Apache-2.0" "no CMake file"
+unnamed()
+{
+    cp "$TREE/$1" "$WORK/saved"
+    sed -i "$2" "$TREE/$1"
+    bash "$HERE/law.sh" "$TREE" built >"$WORK/out" 2>&1
+    [ $? = 1 ] && [ "$(grep -c '^# ' "$WORK/out")" = 1 ] && grep -q "^# $3: no CMake" "$WORK/out"
+    verdict $? "built: $3 that $1 does not name"
+    mv "$WORK/saved" "$TREE/$1"
+}
+unnamed tests/unit/engine.cmake 's/^add_engine_test(loud /# &/' tests/unit/test_engine_loud.c
+unnamed tests/hostile/CMakeLists.txt 's/ pipe busy)/ pipe)/' tests/hostile/test_busy.c
+unnamed tests/system/CMakeLists.txt 's/ test_exporter\.c / /' tests/system/test_exporter.c
 seed cited docs/engine/seed.md 'see `gulp_seed_not_there`' "no C file has gulp_seed_not_there"
 # A module that the map does not name, and one that it names and is not there.
 echo "$SPDX" >"$TREE/daemon/common/seed_module.c"
