@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The actors and clients of the scenes. What an actor does depends on its spawn arguments and the
+/* The actors of the scenes. What an actor does depends on its spawn arguments and the
  * item alone, so that it does the same when it is run again; what it must not forget is in its
  * plan. */
 #include <errno.h>
@@ -7,13 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include <odeon/names.h>
-
 #include "crash.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/core.h"
-#include "daemon/engine/core/masks.h"
 #include "daemon/engine/engine_context.h"
 
 uint16_t item_type;
@@ -32,7 +29,7 @@ static const uint8_t *tail_of(uint32_t row, uint64_t number, uint32_t size)
     return bytes;
 }
 
-static struct item item_take(const void *message, size_t size)
+struct item item_take(const void *message, size_t size)
 {
     struct item item;
     memcpy(&item, message, sizeof(item));
@@ -385,12 +382,14 @@ static int on_item_member(void *self, const void *message, struct engine_context
     member->last = item.number;
     item.row = member->plan.published;
     const struct engine_pieces pieces = { .head = &item, .head_size = sizeof(item) };
-    if (member->plan.publishes)
+    if (member->plan.kind == MEMBER_PUBLISHES) {
         must("publish", engine_ctx_publish(ctx, "crowd", item_type, &pieces));
-    else if (item.number % 2)
-        must("join", engine_ctx_join(ctx, "crowd"));
-    else
+        return ALLOCATION_NODELETE;
+    }
+    if (item.number % 2 == 0)
         must("leave", engine_ctx_leave(ctx, "crowd"));
+    if (item.number % 2 || member->plan.kind == MEMBER_RETURNS)
+        must("join", engine_ctx_join(ctx, "crowd"));
     return ALLOCATION_NODELETE;
 }
 
@@ -430,6 +429,15 @@ static int moody(struct kept *kept, const void *message, struct engine_context *
         must("become", engine_ctx_become(ctx, phases[!cross]));
     }
     return ALLOCATION_NODELETE;
+}
+
+/* Whoever was calm as that was the first phase is calm still. */
+static int on_item_merry(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    (void)ctx;
+    fail("number %u comes in a phase that nobody has been in",
+         ((const struct item *)message)->number);
 }
 
 static int on_item_calm(void *self, const void *message, struct engine_context *ctx)
@@ -482,10 +490,12 @@ static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uin
     send_item(ctx, guest, plan->out[1].row, number);
 }
 
-static void spawn_linked(struct engine_context *ctx)
+static void spawn_linked(struct engine_context *ctx, bool taken)
 {
-    const struct engine_spawn spawn = { .link = true };
+    const struct engine_spawn spawn = { .link = true }, same = { .name = "taken", .link = true };
     actor_ref child;
+    if (taken && engine_ctx_spawn(ctx, cast_type[CAST_MORTAL], &same, &child) != -EEXIST)
+        fail("a name is given to two");
     must("spawn", engine_ctx_spawn(ctx, cast_type[CAST_MORTAL], &spawn, &child));
 }
 
@@ -496,8 +506,8 @@ static int on_item_relay(void *self, const void *message, struct engine_context 
     if (plan->act == ACT_SEND)
         for (uint32_t i = 0; i < plan->n; i++)
             send_item(ctx, plan->out[i].to, plan->out[i].row, item.number);
-    else if (plan->act == ACT_SPAWN_LINKED)
-        spawn_linked(ctx);
+    else if (plan->act == ACT_SPAWN_LINKED || plan->act == ACT_SPAWN_TAKEN)
+        spawn_linked(ctx, plan->act == ACT_SPAWN_TAKEN);
     else
         spawn_guest(ctx, plan, item.number);
     return plan->stop_at && item.number >= plan->stop_at ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
@@ -564,39 +574,52 @@ static const struct cast_entry {
                      RESTART_INIT },
 };
 
+/* Its phases: "calm" is the first one, or one of the others behind another first one. */
+static void cast_moods(struct engine_actor_type_info *info, struct engine_behaviour *first)
+{
+    static const engine_behaviour_fn cross[] = { on_item_cross }, calm[] = { on_item_calm };
+    static const struct engine_behaviour_set others[] = { { "cross", cross }, { "calm", calm } };
+    info->phase = ledger->renamed ? "merry" : "calm";
+    info->n_others = ledger->renamed ? 2 : 1;
+    info->others = others;
+    if (ledger->renamed)
+        first->run = on_item_merry;
+}
+
+void cast_register_one(struct engine *e, enum cast_type i)
+{
+    struct engine_behaviour behaviours[] = {
+        { item_type, sizeof(struct item), true, cast[i].on_item },
+        i == CAST_WATCHER
+            ? (struct engine_behaviour){ MESSAGE_TYPE_DOWN, sizeof(struct down), false,
+                                         on_down_watcher }
+            : (struct engine_behaviour){ MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer), false,
+                                         on_no_answer_asker },
+    };
+    struct engine_actor_type_info info = { .name = cast[i].name,
+                                           .plugin = "cast",
+                                           .version = 1,
+                                           .state_size = cast[i].state_size,
+                                           .overflow = cast[i].overflow,
+                                           .restart = cast[i].restart,
+                                           .n_behaviours =
+                                               i == CAST_ASKER || i == CAST_WATCHER ? 2 : 1,
+                                           .behaviours = behaviours,
+                                           .init = cast[i].init };
+    if (i == CAST_MOODY)
+        cast_moods(&info, &behaviours[0]);
+    must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
+    cast_pace(e, cast_type[i]);
+}
+
 void cast_register(struct engine *e)
 {
     must("message type",
          engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
-    static const engine_behaviour_fn cross[] = { on_item_cross };
-    static const struct engine_behaviour_set phases[] = { { "cross", cross } };
     must("groups", engine_groups_open(e));
     must("groups", engine_actor_type_find(e, ENGINE_GROUP_TYPE, &cast_type[CAST_GROUP]));
-    for (unsigned i = 0; i < CAST_GROUP; i++) {
-        struct engine_behaviour behaviours[] = {
-            { item_type, sizeof(struct item), true, cast[i].on_item },
-            i == CAST_WATCHER
-                ? (struct engine_behaviour){ MESSAGE_TYPE_DOWN, sizeof(struct down), false,
-                                             on_down_watcher }
-                : (struct engine_behaviour){ MESSAGE_TYPE_NO_ANSWER, sizeof(struct no_answer),
-                                             false, on_no_answer_asker },
-        };
-        struct engine_actor_type_info info = { .name = cast[i].name,
-                                               .plugin = "cast",
-                                               .version = 1,
-                                               .state_size = cast[i].state_size,
-                                               .overflow = cast[i].overflow,
-                                               .restart = cast[i].restart,
-                                               .n_behaviours =
-                                                   i == CAST_ASKER || i == CAST_WATCHER ? 2 : 1,
-                                               .behaviours = behaviours,
-                                               .phase = i == CAST_MOODY ? "calm" : NULL,
-                                               .n_others = i == CAST_MOODY,
-                                               .others = phases,
-                                               .init = cast[i].init };
-        must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
-        cast_pace(e, cast_type[i]);
-    }
+    for (unsigned i = 0; i < CAST_GROUP; i++)
+        cast_register_one(e, i);
 }
 
 /* Others are spawned on the way, until one is in that queue; they stay, and are sent nothing. */
@@ -652,126 +675,4 @@ void plan_out(struct plan *plan, actor_ref to, uint32_t row)
 {
     plan->out[plan->n].to = to;
     plan->out[plan->n++].row = row;
-}
-
-/* ---- clients ---- */
-
-void client_books(uint32_t id, actor_ref to, uint32_t row, uint32_t n, bool correlated)
-{
-    struct client_book *book = &ledger->client[id];
-    for (uint32_t i = 0; i < n; i++)
-        book->post[book->n_posts++] =
-            (struct post){ .to = to, .row = row, .correlated = correlated };
-}
-
-static void ring_bell(struct life *life, uint32_t id)
-{
-    struct engine *e = life->engine;
-    uint32_t source = engine_source_of_port(e, id);
-    uint32_t owner = own_worker(load_relaxed(e->sources[source].own));
-    if (owner != OWN_NOBODY)
-        /* what a worker does that finds the doorbell rung */
-        mask_set(e->workers[owner], source);
-}
-
-/* One moment for all, which is far ahead. */
-#define POST_LATER_NS UINT64_C(1000000000000000000)
-
-bool client_post(struct life *life, uint32_t id)
-{
-    struct client_book *book = &ledger->client[id];
-    if (!book->open || book->posted == book->n_posts)
-        return false;
-    const struct post *post = &book->post[book->posted];
-    bool undo = ledger->row[post->row].flags & ROW_UNDO,
-         down = undo || ledger->row[post->row].flags & ROW_DOWN;
-    unsigned later = ledger->row[post->row].flags & ROW_LATER ? PREFIX_AFTER : 0,
-             prefix = later | (post->correlated ? PREFIX_CORRELATION : 0);
-    uint32_t number = (uint32_t)++book->next[post->row];
-    uint64_t correlation = (uint64_t)(post->row - undo) << 32 | number;
-    struct envelope *at =
-        (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
-    size_t size = down ? 0 : item_fill(envelope_payload_behind(at, prefix), post->row, number);
-    *at = (struct envelope){ .to = post->to,
-                             .type = undo   ? MESSAGE_TYPE_PORT_DEMONITOR
-                                     : down ? MESSAGE_TYPE_PORT_DOWN
-                                            : item_type,
-                             .length = (uint16_t)(envelope_prefix_bytes(prefix) + size),
-                             .behaviour = BEHAVIOUR_NONE,
-                             .prefix = (uint8_t)prefix };
-    at->flags |= ledger->row[post->row].flags & ROW_URGENT ? ENVELOPE_URGENT : 0;
-    if (post->correlated)
-        envelope_word_put(at, PREFIX_CORRELATION, correlation);
-    if (later)
-        envelope_word_put(at, PREFIX_AFTER, POST_LATER_NS);
-    book->posted++;
-    book->tail += envelope_record_size(at);
-    store_release(&life->port[id].words->submission_tail, book->tail);
-    full_barrier();
-    if (load_relaxed(&life->port[id].executor->need_wakeup))
-        ring_bell(life, id);
-    return true;
-}
-
-/* An end: of one that had ended before, that begins anew, or whose last word has come, in the row
- * WATCHER_ITEMS before. */
-static void down_note(uint32_t id, const struct envelope *envelope)
-{
-    struct down down;
-    memcpy(&down, envelope_payload(envelope), sizeof(down));
-    uint32_t row = (uint32_t)(down.monitor >> 32);
-    if (row < WATCHER_ITEMS || row >= N_ROWS || !(ledger->row[row].flags & ROW_DOWN) ||
-        envelope->from != down.ref)
-        fail("port %u is told of an end that it does not want to know of", id);
-    if (down.reason != REASON_FINISHED && down.reason != REASON_BEGUN_ANEW &&
-        down.reason != REASON_NO_SUCH_ACTOR)
-        fail("port %u is told of an end with reason %u", id, down.reason);
-    if (down.reason == REASON_FINISHED && ledger->row[row - WATCHER_ITEMS].last == 0)
-        fail("port %u is told of an end before the last word", id);
-    row_note(row, (uint32_t)down.monitor, false);
-}
-
-static void delivery_note(uint32_t id, const struct envelope *envelope)
-{
-    if (envelope->to != ledger->client[id].ref)
-        fail("port %u gets what is for %llx", id, (unsigned long long)envelope->to);
-    if (envelope->type == MESSAGE_TYPE_REFUSAL) {
-        const struct refusal *refusal = envelope_payload(envelope);
-        uint32_t row = (uint32_t)(refusal->correlation >> 32);
-        if (row >= N_ROWS || !(ledger->row[row].flags & ROW_REFUSED))
-            fail("port %u: a refusal of row %u, %s", id, row, odeon_reason_name(refusal->reason));
-        row_note(row, (uint32_t)refusal->correlation, false);
-        return;
-    }
-    if (envelope->type == MESSAGE_TYPE_PORT_DOWN) {
-        down_note(id, envelope);
-        return;
-    }
-    struct item item = item_take(envelope_payload(envelope), envelope_payload_size(envelope));
-    if (!(ledger->row[item.row].flags & ROW_CLIENT))
-        fail("port %u gets row %u", id, item.row);
-    row_note(item.row, item.number, false);
-}
-
-bool client_read(struct life *life, uint32_t id)
-{
-    struct client_book *book = &ledger->client[id];
-    uint64_t tail = book->open ? load_acquire(&life->port[id].executor->delivery_tail) : book->head,
-             from = book->head;
-    if (tail - book->head > PORT_RING)
-        fail("port %u: the delivery ring goes from %llu to %llu", id,
-             (unsigned long long)book->head, (unsigned long long)tail);
-    while (book->head != tail) {
-        const struct envelope *at =
-            (const struct envelope *)(life->port[id].delivery + (book->head & (PORT_RING - 1)));
-        delivery_note(id, at);
-        book->head += envelope_record_size(at);
-    }
-    if (book->head == from)
-        return false;
-    store_release(&life->port[id].words->delivery_head, book->head);
-    full_barrier();
-    if (load_relaxed(&life->port[id].executor->backlog))
-        ring_bell(life, id);
-    return true;
 }

@@ -4,7 +4,8 @@
  * by another process, to the end (README.md).
  *
  *   world.c     what outlives a process: segment, ports' memory, ledger; images of it
- *   cast.c      the actors and clients that send numbered items to each other
+ *   cast.c      the actors that send numbered items to each other
+ *   clients.c   ... and the clients
  *   books.c     what must be true behind a recovery, and once everything has come to rest
  *   life.c      one executor without threads: opened, recovered, run until nobody has work
  *   child.c     the processes that live such lives
@@ -209,7 +210,8 @@ struct ledger {
     uint64_t live[N_CAST], live_more[N_CAST];
     struct row row[N_ROWS];
     struct client_book client[N_PORTS];
-    uint64_t names; /* 1: a port is given one */
+    uint64_t names;   /* 1: a port is given one */
+    uint64_t renamed; /* 1: the first phase of CAST_MOODY has another name than it had */
 };
 
 extern struct ledger *ledger; /* of the world that this process lives in */
@@ -237,7 +239,8 @@ enum plan_act {
     ACT_SPAWN_TALK,
     ACT_SPAWN_KEPT,
     ACT_SPAWN_BRIEF,
-    ACT_SPAWN_LINKED /* mortals, which are sent nothing */
+    ACT_SPAWN_LINKED, /* mortals, which are sent nothing */
+    ACT_SPAWN_TAKEN   /* ... and before each one whose name is another's */
 };
 struct plan {
     uint32_t act, stop_at, n, reserved;
@@ -256,9 +259,12 @@ struct kept {
 extern uint16_t item_type;
 extern uint32_t cast_type[N_CAST];
 void cast_register(struct engine *e);
+void cast_register_one(struct engine *e, enum cast_type type);
 /* An actor of this type in that queue. */
 actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args,
                      size_t size);
+/* What has come; the bytes behind it must be its row's. */
+struct item item_take(const void *message, size_t size);
 /* An item with the bytes that its row has behind it; its size. */
 size_t item_fill(uint8_t *record, uint32_t row, uint32_t number);
 /* The next items of a row, by the control thread; `accepted` follows. */
@@ -302,10 +308,12 @@ struct watcher_plan {
 };
 
 /* What a CAST_MEMBER is spawned with. With its three items of `commands` it joins the group, leaves
- * it, and joins it; or, if it is the publisher, publishes with each an item of `published` and the
- * same number. What it gets of these it notes in its own row. */
+ * it, and joins it; or it is one that returns, which joins again in the turn in which it leaves;
+ * or, if it is the publisher, publishes with each an item of `published` and the same number. What
+ * it gets of these it notes in its own row. */
+enum member_kind { MEMBER_PLAIN, MEMBER_PUBLISHES, MEMBER_RETURNS };
 struct member_plan {
-    uint32_t commands, published, own, publishes;
+    uint32_t commands, published, own, kind;
 };
 
 /* What a CAST_PORTER is told by: the odd items have it open, and take back what it has put off; the
@@ -317,15 +325,19 @@ extern _Atomic uint32_t cast_hold, cast_inside;
 bool cast_is_stuck_handler(void *userdata, const void *pc);
 
 struct life;
-/* A client: posts what its book says, reads what has come.  True: it did something. */
-bool client_post(struct life *life, uint32_t id);
-bool client_read(struct life *life, uint32_t id);
-/* Rows, and what a client is to post, for scenes. */
+/* Rows, and actors, for scenes. */
 void row_expect(uint32_t row, uint64_t end, uint32_t flags, uint32_t size);
 actor_ref sink_make(struct life *life, uint32_t queue);
 actor_ref relay_make(struct life *life, uint32_t queue, const struct plan *plan);
 void plan_out(struct plan *plan, actor_ref to, uint32_t row);
+
+/* ---- clients.c ---- */
+
+/* A client is to post these. */
 void client_books(uint32_t id, actor_ref to, uint32_t row, uint32_t n, bool correlated);
+/* It posts what its book says, reads what has come.  True: it did something. */
+bool client_post(struct life *life, uint32_t id);
+bool client_read(struct life *life, uint32_t id);
 
 /* ---- life.c ---- */
 

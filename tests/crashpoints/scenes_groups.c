@@ -9,12 +9,15 @@
 enum { JOINERS = 3, CROWD = 6, PUBLICATIONS = 2, PUBLISHED = 60, COMMANDS = 61 };
 
 /* Row i is of the i-th member's commands, row CROWD + i of what it gets of what is published. */
-static void members_make(struct life *life, uint32_t n, uint32_t n_commands, bool in_one_queue)
+static void members_make_of(struct life *life, enum member_kind kind, uint32_t n,
+                            uint32_t n_commands, bool in_one_queue)
 {
     actor_ref members[CROWD];
     row_expect(PUBLISHED, 0, 0, 0);
     for (uint32_t i = 0; i < n; i++) {
-        const struct member_plan plan = { .commands = i, .published = PUBLISHED, .own = CROWD + i };
+        const struct member_plan plan = {
+            .commands = i, .published = PUBLISHED, .own = CROWD + i, .kind = kind
+        };
         row_expect(i, n_commands, 0, 0);
         row_expect(CROWD + i, PUBLICATIONS, 0, 0);
         members[i] =
@@ -26,6 +29,11 @@ static void members_make(struct life *life, uint32_t n, uint32_t n_commands, boo
         cast_send(life->engine, members[i], i, n_commands);
 }
 
+static void members_make(struct life *life, uint32_t n, uint32_t n_commands, bool in_one_queue)
+{
+    members_make_of(life, MEMBER_PLAIN, n, n_commands, in_one_queue);
+}
+
 static void publishes(struct life *life, actor_ref publisher)
 {
     cast_send(life->engine, publisher, COMMANDS, PUBLICATIONS);
@@ -35,7 +43,7 @@ static actor_ref publisher_make(struct life *life)
 {
     const struct member_plan plan = { .commands = COMMANDS,
                                       .published = PUBLISHED,
-                                      .publishes = 1 };
+                                      .kind = MEMBER_PUBLISHES };
     row_expect(COMMANDS, PUBLICATIONS, 0, 0);
     return cast_spawn(life->engine, CAST_MEMBER, 0, &plan, sizeof(plan));
 }
@@ -45,6 +53,14 @@ static void setup_joiners(struct life *life)
 {
     actor_ref publisher = publisher_make(life);
     members_make(life, JOINERS, 3, true);
+    publishes(life, publisher);
+}
+
+/* They leave, and have joined again when their turn is over: what is published comes once. */
+static void setup_returning(struct life *life)
+{
+    actor_ref publisher = publisher_make(life);
+    members_make_of(life, MEMBER_RETURNS, JOINERS, 2, true);
     publishes(life, publisher);
 }
 
@@ -140,6 +156,8 @@ static void waiter_sent(struct life *life)
 
 const struct scene scenes_groups[] = {
     { "groups are joined and left", setup_joiners, NULL, join, 1, true, NULL, false },
+    { "groups are left, and joined in the same turn", setup_returning, NULL, join, 1, true, NULL,
+      false },
     { "messages are published", setup_crowd, NULL, publish, 2, true, NULL, false },
     { "a full member's are kept", setup_waiter, waiter_look, waiter_publish, 2, true, NULL, false },
     { "what was kept is sent", setup_waiter_kept, waiter_look, waiter_sent, 2, true, NULL, false },

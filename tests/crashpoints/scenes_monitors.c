@@ -85,6 +85,20 @@ static void setup_linked(struct life *life)
     cast_send(life->engine, parent, 0, 2);
 }
 
+/* ... and each time tries to spawn one before that cannot be: whose name is another's. */
+static void setup_linked_taken(struct life *life)
+{
+    struct plan plan = { .act = ACT_SPAWN_TAKEN, .stop_at = 2 };
+    actor_ref other;
+    row_expect(0, 2, 0, 0);
+    must("spawn", engine_actor_spawn(life->engine, cast_type[CAST_SINK], "taken", NULL, 0, &other));
+    ledger->live[CAST_SINK]++;
+    actor_ref parent = relay_make(life, 0, &plan);
+    life_quiesce(life);
+    ledger->live[CAST_RELAY]--;
+    cast_send(life->engine, parent, 0, 2);
+}
+
 static void spawn_and_end(struct life *life)
 {
     begin_monitors(life);
@@ -201,6 +215,8 @@ const struct scene scenes_monitors[] = {
     { "monitors from beginning to end", setup_monitors, NULL, end_unseen, 1, true, NULL, false },
     { "children cannot begin", setup_failing, NULL, fail_to_begin, 1, true, NULL, false },
     { "linked children are spawned", setup_linked, NULL, begin_monitors, 1, true, NULL, false },
+    { "linked children, and some that cannot be", setup_linked_taken, NULL, spawn_and_end, 1, true,
+      NULL, false },
     { "linked children end", setup_linked, NULL, spawn_and_end, 1, true, NULL, false },
     { "a client monitors", setup_client, NULL, client_monitors, 1, true, NULL, false },
     { "who a client monitors end", setup_client_monitors, NULL, end, 1, true, NULL, false },

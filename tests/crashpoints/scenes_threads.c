@@ -4,9 +4,11 @@
  * their number, or stops them. */
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "crash.h"
 #include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
 #include "daemon/engine/stuck/hold.h"
 #include "daemon/engine/stuck/relieve.h"
 #include "daemon/engine/stuck/set_aside.h"
@@ -115,6 +117,36 @@ static void set_aside(struct life *life)
         fail("aside: %s", text);
 }
 
+/* ---- ... and what comes for it afterwards ---- */
+
+/* The process dies while the actor is set aside, with one message behind that which it has in hand:
+ * from then on nobody runs it, and where it is to be run from stands in the segment alone. More
+ * waits in its own queue. */
+static void setup_detour(struct life *life)
+{
+    setup_aside(life);
+    actor_ref stuck = ledger->actor[0];
+    prepare_aside(life);
+    set_aside(life);
+    life_run_queue(life, 0, 1);
+    ledger->row[0].end = 4;
+    cast_send(life->engine, stuck, 0, 2);
+    _exit(0);
+}
+
+/* All that was sent on has been run. */
+static void prepare_back(struct life *life)
+{
+    const struct segment *s = &life->engine->segment;
+    while (queue_has_work(&s->queues[s->aside_first]))
+        life_run_queue(life, s->aside_first, 0);
+}
+
+static void run_its_queue(struct life *life)
+{
+    life_run_queue(life, 0, 1);
+}
+
 /* ---- a worker relieved ---- */
 
 /* What the relay has sent is in the outbox when the handler behind it does not return. `sends`: and
@@ -217,6 +249,10 @@ const struct scene scenes_threads[] = {
     { "a port is taken from, another sends", setup_port_and_sender, NULL, run_port_0, 2, true,
       run_queue_2, false },
     { "an actor is set aside", setup_aside, prepare_aside, set_aside, 1, true, NULL, false },
+    { "messages are sent on to who is set aside", setup_detour, NULL, run_its_queue, 2, true, NULL,
+      false },
+    { "who was set aside comes back", setup_detour, prepare_back, run_its_queue, 2, true, NULL,
+      false },
     { "a worker is relieved", setup_relieve, prepare_aside, relieve, 1, true, NULL, false },
     { "a worker is relieved, its handler has sent", setup_relieve_sends, prepare_aside, relieve, 1,
       true, NULL, false },

@@ -124,6 +124,19 @@ static void setup_nobody(struct life *life)
     life_run_queue(life, 1, 1);
 }
 
+/* So does the client, before that: they are dead letters. */
+static void setup_nobody_at_all(struct life *life)
+{
+    setup_nobody(life);
+    ledger->row[1].flags = ROW_LATER | ROW_DEAD;
+    ledger->client[0].closing = 1;
+    must("remove", engine_port_remove(life->engine, 0, 1));
+    while (ledger->client[0].open) {
+        life_run_port(life, 0, 0);
+        life_reap(life);
+    }
+}
+
 const struct scene scenes_timers[] = {
     { "timers are armed and cancelled", setup_timers, NULL, arm, 1, true, NULL, false },
     { "timers are sent", setup_armed, NULL, fire, 0, true, NULL, false },
@@ -133,5 +146,7 @@ const struct scene scenes_timers[] = {
     { "posts for later", setup_later, NULL, take_later, 1, true, NULL, false },
     { "posts for later are sent", setup_taken, NULL, fire, 0, true, NULL, false },
     { "posts for later find nobody", setup_nobody, NULL, fire, 0, true, NULL, false },
+    { "posts for later are nobody's any more", setup_nobody_at_all, NULL, fire, 0, true, NULL,
+      false },
     { .name = NULL },
 };
