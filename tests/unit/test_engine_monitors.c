@@ -313,8 +313,8 @@ static void test_before_the_next_life_speaks(void **state)
     restart();
     uint64_t before = engine_fixture_stat(&f, STAT_messages_processed);
     assert_int_equal(engine_start(f.engine), 0);
-    while (engine_fixture_stat(&f, STAT_messages_processed) < before + 2)
-        usleep(1000);
+    assert_true(
+        engine_fixture_until(engine_fixture_stat(&f, STAT_messages_processed) >= before + 2));
     engine_stop(f.engine);
     run_queues();
     assert_int_equal(shared->n_notes, 2);
