@@ -423,6 +423,19 @@ pid_t manager_kill(struct manager *manager)
     return pid;
 }
 
+void manager_kill_and_wait(struct manager *manager)
+{
+    manager_kill(manager);
+    manager_wait_ready(manager);
+}
+
+void manager_set(struct manager *manager, const char *setting)
+{
+    char text[1024];
+
+    assert_int_equal(ctl_set(manager_service(manager), text, sizeof(text), setting), 0);
+}
+
 void manager_kill_executor(struct manager *manager)
 {
     service_kill_executor(manager_service(manager));

@@ -58,11 +58,16 @@ unsigned long manager_extended_us(struct manager *manager);
 /* The last STATUS=; the caller frees it. */
 char *manager_status(struct manager *manager);
 
+/* `odeonctl executor set`, which is not refused. */
+void manager_set(struct manager *manager, const char *setting);
+
 /* Until the process that runs now has said READY=1. */
 void manager_wait_ready(struct manager *manager);
 /* Kills the process and waits for its end; the next one is started at once unless it is held back.
  * The killed one's id. */
 pid_t manager_kill(struct manager *manager);
+/* ... until the next one serves. */
+void manager_kill_and_wait(struct manager *manager);
 /* The executor alone, or the process, and its executor with it: until the next one serves. */
 void manager_kill_executor(struct manager *manager);
 void manager_kill_both(struct manager *manager);

@@ -210,19 +210,6 @@ static void test_one_reload_after_the_other(void **state)
     manager_end(manager);
 }
 
-static void set(struct manager *manager, const char *setting)
-{
-    char text[1024];
-
-    assert_int_equal(ctl_set(manager_service(manager), text, sizeof(text), setting), 0);
-}
-
-static void kill_and_wait(struct manager *manager)
-{
-    manager_kill(manager);
-    manager_wait_ready(manager);
-}
-
 /* A reload of a file that nobody has edited changes nothing, and of an edited one what was edited,
  * also behind a crash: it is judged by what was last read, not by what is in force. */
 static void test_a_reload_behind_a_crash(void **state)
@@ -233,23 +220,23 @@ static void test_a_reload_behind_a_crash(void **state)
     (void)state;
     write_and_reload(manager, spin);
     expect_setting(manager, "spin-us", "10");
-    set(manager, "spin-us=77");
+    manager_set(manager, "spin-us=77");
     for (unsigned i = 0; i < 2; i++) { /* the second crash is of one that has resumed */
-        kill_and_wait(manager);
+        manager_kill_and_wait(manager);
         expect_setting(manager, "spin-us", "77");
         write_and_reload(manager, spin);
         expect_setting(manager, "spin-us", "77");
     }
     service_configure(manager_service(manager), "spin-us = 12\nthroughput = 9\n");
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     expect_setting(manager, "spin-us", "77");
     write_and_reload(manager, "spin-us = 12\nthroughput = 9\n");
     expect_setting(manager, "spin-us", "12");
     expect_setting(manager, "throughput", "9");
     write_and_reload(manager, spin);
-    set(manager, "spin-us=77");
+    manager_set(manager, "spin-us=77");
     write_and_reload(manager, ""); /* it has nothing for the executor, and is a reading, too */
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     write_and_reload(manager, spin);
     expect_setting(manager, "spin-us", "10");
     manager_end(manager);

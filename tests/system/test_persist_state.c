@@ -52,19 +52,6 @@ static void expect_setting(struct manager *manager, const char *key, const char 
     fail_msg("no setting %s is shown", key);
 }
 
-static void set(struct manager *manager, const char *setting)
-{
-    char text[1024];
-
-    assert_int_equal(ctl_set(manager_service(manager), text, sizeof(text), setting), 0);
-}
-
-static void kill_and_wait(struct manager *manager)
-{
-    manager_kill(manager);
-    manager_wait_ready(manager);
-}
-
 /* What was set at run time holds over a crash; after an orderly end the configuration wins where it
  * says something. */
 static void test_settings(void **state)
@@ -73,13 +60,13 @@ static void test_settings(void **state)
     struct manager *manager = start(plain);
 
     (void)state;
-    set(manager, "throughput=77");
-    set(manager, "spin-us=11");
-    kill_and_wait(manager);
+    manager_set(manager, "throughput=77");
+    manager_set(manager, "spin-us=11");
+    manager_kill_and_wait(manager);
     expect_setting(manager, "throughput", "77");
     expect_setting(manager, "spin-us", "11");
     manager_set_program(manager, NULL, configured);
-    kill_and_wait(manager); /* edited for the next start, not for a crash */
+    manager_kill_and_wait(manager); /* edited for the next start, not for a crash */
     expect_setting(manager, "spin-us", "11");
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
@@ -99,7 +86,7 @@ static void test_settings_behind_a_start_that_fails(void **state)
     int fd;
 
     (void)state;
-    set(manager, "spin-us=11");
+    manager_set(manager, "spin-us=11");
     snprintf(program, sizeof(program), "%s/no-executor", manager_service(manager)->dir);
     fd = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
     assert_int_equal(write(fd, "#!/nowhere\n", 11), 11);
@@ -172,13 +159,13 @@ static void test_plugins(void **state)
     (void)state;
     load_plugin(client, TEST_PROBE);
     odeon_client_disconnect(client);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     assert_int_equal(count_plugins(manager), 1);
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
     assert_int_equal(count_plugins(manager), 1);
     assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "plugin unload probe"), 0);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     assert_int_equal(count_plugins(manager), 0);
     assert_int_equal(manager_store_count(manager, "plugin-"), 0);
 
@@ -240,14 +227,14 @@ static void test_plugins_from_one_path(void **state)
     load_plugin(client, path);
     odeon_client_disconnect(client);
     expect_probe_and_passer(manager);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     expect_probe_and_passer(manager);
     manager_set_program(manager, NULL, configured);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(manager_restart(manager), 0);
         manager_wait_ready(manager);
         expect_probe_and_passer(manager);
-        kill_and_wait(manager);
+        manager_kill_and_wait(manager);
         expect_probe_and_passer(manager);
     }
     manager_end(manager);
@@ -282,7 +269,7 @@ static void test_a_plugin_by_hand_and_by_a_line(void **state)
         assert_int_equal(service_log_count(service, text), i + 1);
         assert_int_equal(count_plugins(manager), 1);
         assert_int_equal(manager_store_count(manager, "plugin-"), 1);
-        kill_and_wait(manager);
+        manager_kill_and_wait(manager);
         assert_int_equal(count_plugins(manager), 1);
     }
     assert_int_equal(ctl(service, text, sizeof(text), "plugin unload probe"), 0);
@@ -348,7 +335,7 @@ static void test_a_repaired_plugin_is_gone_on_with(void **state)
 
     (void)state;
     assert_int_equal(manager_store_count(manager, "plugin-"), 1);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     assert_int_equal(count_plugins(manager), 1);
     manager_end(manager);
 }
@@ -383,7 +370,7 @@ static void test_figures_go_on(void **state)
     actors = service_figure(service, "actors_created");
     assert_true(before >= 1000);
     service->figures = odeon_stats_close(service->figures);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     assert_int_equal(service_figure(service, "port_messages"), before);
     assert_int_equal(service_figure(service, "actors_created"), actors);
     assert_int_equal(service_state(service).boots, 2);
@@ -643,7 +630,7 @@ static void test_state_is_discarded_when_asked(void **state)
 
     (void)state;
     manager_set_program(manager, NULL, discard);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     assert_int_equal(odeon_actor_find(client, "anything", &ref), -ECONNRESET);
     assert_int_equal(odeon_port_check(port), -EPIPE);
     assert_int_equal(manager_store_count(manager, ""), 3); /* registry, segment, stats: new ones */
@@ -665,7 +652,7 @@ static void test_descriptors_that_are_nobodys_are_dropped(void **state)
     fd = memfd_create("stray", MFD_CLOEXEC);
     manager_store_put(manager, "plugin-99", fd);
     close(fd);
-    kill_and_wait(manager);
+    manager_kill_and_wait(manager);
     assert_int_equal(manager_store_count(manager, ""), 3);
     manager_end(manager);
 }
