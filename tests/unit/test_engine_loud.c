@@ -137,6 +137,18 @@ static void test_a_bell_that_all_hear(void **state)
     }
 }
 
+/* Two workers that run, and a port of another kind than client_open() makes. */
+static void begin_with_port(struct engine_fixture *f, struct client *c, bool rated,
+                            enum port_overflow overflow)
+{
+    fixture_begin(f, 2, 1 << 20);
+    client_make(c, PORT, 1);
+    c->info.rated = rated;
+    c->info.overflow = overflow;
+    assert_int_equal(engine_port_add(f->engine, &c->info, &c->ref), 0);
+    assert_int_equal(engine_start(f->engine), 0);
+}
+
 /* Until the port has been run for it. */
 static void ring_and_wait(struct engine_fixture *f, struct client *c)
 {
@@ -153,11 +165,7 @@ static void test_bells_of_who_has_posted_enough(void **state)
     struct engine_fixture f;
     struct client c;
     struct engine_event event;
-    fixture_begin(&f, 2, 1 << 20);
-    client_make(&c, PORT, 1);
-    c.info.rated = true;
-    assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
-    assert_int_equal(engine_start(f.engine), 0);
+    begin_with_port(&f, &c, true, PORT_OVERFLOW_DROP_NEWEST);
     for (uint64_t n = 1; n <= 2 * LOUD_IDLE_MOST; n++) { /* each is something new */
         post_silently(&c, n);
         ring_and_wait(&f, &c);
@@ -183,11 +191,7 @@ static void test_deliveries_are_no_bells(void **state)
     struct engine_fixture f;
     struct client c;
     struct engine_event event;
-    fixture_begin(&f, 2, 1 << 20);
-    client_make(&c, PORT, 1);
-    c.info.overflow = PORT_OVERFLOW_DROP_OLDEST;
-    assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
-    assert_int_equal(engine_start(f.engine), 0);
+    begin_with_port(&f, &c, false, PORT_OVERFLOW_DROP_OLDEST);
     const uint64_t n = 5 * (RING + (1 << 17)) / 32;
     for (uint64_t i = 1; i <= n; i++)
         client_post(&c, echo, number_type, &i, 8);
