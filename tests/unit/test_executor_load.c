@@ -6,17 +6,8 @@
 
 #include "daemon/common/memfd.h"
 #include "daemon/executor/command.h"
+#include "failing_calloc.h"
 #include "timer_fixture.h"
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-static unsigned calls, failing; /* of calloc(); the one that fails, from 1, 0: none does */
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return failing != 0 && ++calls == failing ? NULL : __real_calloc(n, size);
-}
 
 static struct engine_fixture f;
 static struct executor executor;
@@ -60,10 +51,10 @@ static int load_without(unsigned call, char *ret_name, size_t size)
     request.plugin_load = &load;
     request.body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
     reply_init(&reply, 1);
-    calls = 0;
-    failing = call;
+    calloc_calls = 0;
+    calloc_failing = call;
     r = command_plugin_load(&executor, &request, &frame, &reply);
-    failing = 0;
+    calloc_failing = 0;
     snprintf(ret_name, size, "%s",
              r == 0 && reply.message.body_case == ODEON__REPLY__BODY_PLUGIN
                  ? reply.message.plugin->name

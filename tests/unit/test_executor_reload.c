@@ -3,17 +3,8 @@
  * to run them; one that is not ends their quarantine before anything of them is run. */
 #include "daemon/executor/host.h"
 #include "daemon/executor/plugin.h"
+#include "failing_calloc.h"
 #include "timer_fixture.h"
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-static unsigned calls, failing; /* of calloc(); the one that fails, from 1, 0: none does */
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return failing != 0 && ++calls == failing ? NULL : __real_calloc(n, size);
-}
 
 static struct engine_fixture f;
 static struct host *host;
@@ -174,10 +165,10 @@ static int load_without(unsigned call, struct explain *explain)
 {
     int r;
 
-    calls = 0;
-    failing = call;
+    calloc_calls = 0;
+    calloc_failing = call;
     r = load(8, explain);
-    failing = 0;
+    calloc_failing = 0;
     return r;
 }
 
