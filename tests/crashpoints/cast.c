@@ -460,6 +460,14 @@ static int on_item_echo(void *self, const void *message, struct engine_context *
     return ALLOCATION_NODELETE;
 }
 
+/* Whose question it is notes it: the actor that it is passed on to. */
+static int on_item_clerk(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct plan *plan = self;
+    must("forward", engine_ctx_forward(ctx, plan->out[0].to, message));
+    return ALLOCATION_NODELETE;
+}
+
 /* The first destination is the guest's, its row the guest's own. */
 static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uint32_t number)
 {
@@ -570,6 +578,8 @@ static const struct cast_entry {
     [CAST_STOPS] = { "stops", STATE_BYTES, owner_init, on_item_owner, OVERFLOW_POLICY_REJECT,
                      RESTART_STOP },
     [CAST_ECHO] = { "echo", 0, NULL, on_item_echo, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+    [CAST_CLERK] = { "clerk", STATE_BYTES, keep_arguments, on_item_clerk, OVERFLOW_POLICY_REJECT,
+                     RESTART_INIT },
     [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck, OVERFLOW_POLICY_REJECT,
                      RESTART_INIT },
 };

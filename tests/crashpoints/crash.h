@@ -187,6 +187,7 @@ enum cast_type {
     CAST_CLOCK,
     CAST_ASKER,
     CAST_ECHO,
+    CAST_CLERK, /* passes questions on */
     CAST_WATCHER,
     CAST_MORTAL,
     CAST_FRAIL,

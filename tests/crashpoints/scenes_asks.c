@@ -6,7 +6,7 @@
 
 enum { ITEMS = 2 };
 
-static void setup_questions_of(struct life *life, uint64_t timeout_ns)
+static void setup_questions_of(struct life *life, uint64_t timeout_ns, bool by_clerk)
 {
     struct asker_plan plan = {
         .row = 1, .answer_row = 2, .silent_row = 4, .timeout_ns = timeout_ns
@@ -17,6 +17,11 @@ static void setup_questions_of(struct life *life, uint64_t timeout_ns)
     row_expect(3, ITEMS, 0, 0); /* that there is no answer */
     row_expect(4, ITEMS, 0, 0);
     plan.echo = cast_spawn(life->engine, CAST_ECHO, 1, NULL, 0);
+    if (by_clerk) {
+        struct plan its = { 0 };
+        plan_out(&its, plan.echo, 0);
+        plan.echo = cast_spawn(life->engine, CAST_CLERK, 3, &its, sizeof(its));
+    }
     plan.silent = sink_make(life, 1);
     actor_ref asker = cast_spawn(life->engine, CAST_ASKER, 0, &plan, sizeof(plan));
     life_quiesce(life);
@@ -26,12 +31,12 @@ static void setup_questions_of(struct life *life, uint64_t timeout_ns)
 
 static void setup_questions(struct life *life)
 {
-    setup_questions_of(life, 1);
+    setup_questions_of(life, 1, false);
 }
 
 static void setup_shelved(struct life *life)
 {
-    setup_questions_of(life, SHELF_TIMEOUT_MIN_NS);
+    setup_questions_of(life, SHELF_TIMEOUT_MIN_NS, false);
 }
 
 /* Questions lie on the worker's shelf at first (timers/shelf.h), however slowly they are asked. A
@@ -50,6 +55,19 @@ static void setup_asked(struct life *life)
 {
     setup_questions(life);
     ask(life);
+}
+
+static void setup_for_clerk(struct life *life)
+{
+    setup_questions_of(life, 1, true);
+    ask(life);
+}
+
+static void pass_on(struct life *life)
+{
+    life_run_queue(life, 3, 1);
+    life_run_queue(life, 1, 0);
+    life_run_queue(life, 0, 0);
 }
 
 static void answer(struct life *life)
@@ -97,6 +115,7 @@ static void ask_and_answer_on_a_shelf(struct life *life)
 const struct scene scenes_asks[] = {
     { "questions are asked", setup_questions, NULL, ask, 1, true, NULL, false },
     { "questions are answered", setup_asked, NULL, answer, 1, true, NULL, false },
+    { "questions are passed on", setup_for_clerk, NULL, pass_on, 2, true, NULL, false },
     { "questions stay without an answer", setup_answered, NULL, give_up, 1, true, NULL, false },
     { "questions from beginning to end", setup_questions, NULL, ask_and_answer, 1, true, NULL,
       false },

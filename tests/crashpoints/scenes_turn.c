@@ -69,6 +69,24 @@ static void setup_sends(struct life *life)
     settle_and_send(life, relay_make(life, 0, &plan), 0, 3);
 }
 
+/* What it sends to one that has ended are dead letters; what it sends to another comes. */
+static void setup_sends_to_nobody(struct life *life)
+{
+    struct plan plan = { .act = ACT_SEND }, its = { .stop_at = 1 };
+    row_expect(0, 3, 0, 0);
+    row_expect(1, 3, ROW_DEAD, 20);
+    row_expect(2, 3, 0, 0);
+    row_expect(3, 1, 0, 0);
+    actor_ref ended = relay_make(life, 2, &its);
+    plan_out(&plan, ended, 1);
+    plan_out(&plan, sink_make(life, 2), 2);
+    actor_ref relay = relay_make(life, 0, &plan);
+    life_quiesce(life);
+    cast_send(life->engine, ended, 3, 1);
+    ledger->live[CAST_RELAY]--;
+    settle_and_send(life, relay, 0, 3);
+}
+
 /* ---- tail append, and the end of it once the queue has gone to the outbox ---- */
 
 static void setup_tail(struct life *life)
@@ -385,6 +403,7 @@ static void control_spawns(struct life *life)
 const struct scene scenes_turn[] = {
     { "turns", setup_plain, NULL, run_queue_0, 1, true, NULL, false },
     { "sends to other queues", setup_sends, NULL, run_queue_0, 1, true, NULL, false },
+    { "sends to who has ended", setup_sends_to_nobody, NULL, run_queue_0, 1, true, NULL, false },
     { "tail appends", setup_tail, NULL, run_queue_0, 1, true, NULL, false },
     { "a batch in two pieces", setup_wrap, NULL, run_queue_0, 1, true, NULL, false },
     { "a flush in mid-batch", setup_flush, NULL, run_queue_0, 1, false, NULL, false },
