@@ -11,9 +11,11 @@
 #   --jobs N     processes that recover (default: as many as there are processors)
 #
 # TAP lines, each with the number of instructions or stores and of states that were recovered from;
-# on standard error, in a long run, how far
-# it is.  Exit status 0: all books balance, and each deliberate bug is found; 1: not; 2: could not
-#         run.
+# on standard error, in a long run, how far it is.  Without --only, the last line says whether a
+# routine that stores was never stepped (tests/crashpoints/unstepped.sh).
+#
+# Exit status 0: all books balance, each deliberate bug is found, and no routine is missing; 1: not;
+# 2: could not run.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release only='' quick=() jobs=()
@@ -34,18 +36,23 @@ for program in crashpoints crashpoints_seeded; do
     }
 done
 rc=0
-others=$(mktemp) || exit 2
-trap 'rm -f "$others"' EXIT
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+program=$build/tests/crashpoints/crashpoints
 # Recovery takes longest: the rest runs beside it, and is shown behind it.
 {
     echo "# every instruction of a routine"
-    "$build/tests/crashpoints/crashpoints" "${quick[@]}" --only "$only"
+    "$program" "${quick[@]}" --only "$only" --places "$work/routines"
     routines=$?
     echo "# deliberate bugs"
-    "$build/tests/crashpoints/crashpoints_seeded" "${quick[@]}" --only "$only" && [ $routines = 0 ]
-} >"$others" &
+    "${program}_seeded" "${quick[@]}" --only "$only" && [ $routines = 0 ]
+} >"$work/others" &
 echo "# recovery, and recovery of recovery"
-"$build/tests/crashpoints/crashpoints" "${quick[@]}" "${jobs[@]}" --recovery --only "$only" || rc=1
+"$program" "${quick[@]}" "${jobs[@]}" --recovery --only "$only" --places "$work/recovery" || rc=1
 wait $! || rc=1
-cat "$others"
+cat "$work/others"
+if [ -z "$only" ]; then
+    echo "# what was never stepped"
+    tests/crashpoints/unstepped.sh "${quick[@]}" "$program" "$work"/{routines,recovery} || rc=1
+fi
 exit $rc

@@ -14,6 +14,7 @@
  *   recovery.c every state is recovered from, and that recovery's states are, until there is none
  *   that is new
  *   stores.c    a recovery, from store to store
+ *   places.c    the instructions at which it was killed
  *   scenes_*.c  the routines
  *   main.c      the test program
  *
@@ -421,6 +422,14 @@ int traced_step(pid_t pid, int *ret_status);
 /* From here on each store into the world is recorded. */
 void stores_begin(struct life *life, struct recording *recording);
 void stores_end(void);
+
+/* ---- places.c ---- */
+
+void places_init(void);
+/* A traced process stands at this instruction, or recovery has stored with it. */
+void places_note(uint64_t at);
+/* A line for each of them: how far behind the program's beginning it is. */
+void places_write(const char *path);
 
 /* ---- step.c ---- */
 

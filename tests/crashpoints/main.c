@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]
+/* crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--places FILE] [--list]
  * crashpoints_seeded [--only TEXT]
  *
  * TAP: a line for each routine, with the instructions behind which it was killed and the states of
  * the world that these left. --quick: what belongs to the test run. --recovery: recovery itself,
  * and recovery of recovery, by so many processes (as many as there are processors), with lines on
- * standard error that tell how far it is. The other program: a line for each deliberate bug of
- * tests/seeded, which at least one point must find. */
+ * standard error that tell how far it is. --places: where the kills were, for unstepped.sh. The
+ * other program: a line for each deliberate bug of tests/seeded, which at least one point must
+ * find. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static void run(const struct scene *scene, bool recovery, bool quick)
 int main(int argc, char **argv)
 {
     bool quick = false, recovery = false, list = false;
-    const char *only = "";
+    const char *only = "", *places = NULL;
     long jobs = sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0) {
@@ -167,16 +168,18 @@ int main(int argc, char **argv)
             jobs = strtol(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
             only = argv[++i];
+        } else if (strcmp(argv[i], "--places") == 0 && i + 1 < argc) {
+            places = argv[++i];
         } else {
-            fprintf(
-                stderr,
-                "usage: crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]\n");
+            fprintf(stderr, "usage: crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] "
+                            "[--places FILE] [--list]\n");
             return 2;
         }
     }
     struct timespec began, ended;
     clock_gettime(CLOCK_MONOTONIC, &began);
     if (!list) {
+        places_init();
         step_init();
         recovery_init(jobs > 0 ? (unsigned)jobs : 1, recovery && !quick);
     }
@@ -198,6 +201,8 @@ int main(int argc, char **argv)
     if (list)
         return 0;
 #endif
+    if (places)
+        places_write(places);
     clock_gettime(CLOCK_MONOTONIC, &ended);
     printf("1..%u\n# total points=%llu states=%llu seconds=%.1f\n", sum.tests,
            (unsigned long long)sum.points, (unsigned long long)sum.states,

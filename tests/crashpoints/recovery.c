@@ -138,6 +138,7 @@ static bool record_by_steps(struct job *job, uint32_t index, struct recording *r
     image_take(&job->image[0], &job->world);
     while ((signal = traced_step(pid, &status)) == SIGTRAP) {
         recording->points++;
+        places_note(traced_at(pid));
         if (!image_differs(&job->image[0], &job->world))
             continue;
         image_take(&job->image[1], &job->world);

@@ -116,6 +116,7 @@ void recording_mark(struct recording *recording, uint64_t at)
         return;
     if (recording->n_marks == MARKS_MAX)
         too_many();
+    places_note(at);
     recording->marked = recording->hash;
     recording->mark[recording->n_marks++] =
         (struct mark){ .hash = recording->hash, .at = at, .n_changes = recording->n_changes };

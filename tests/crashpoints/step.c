@@ -135,6 +135,7 @@ static bool state_check(const struct walk *walk, uint64_t hash, uint64_t at)
 static bool state_look(const struct walk *walk, pid_t pid, bool *ret_changed)
 {
     walk->tally->points++;
+    places_note(traced_at(pid));
     *ret_changed = image_differs(&images[0], &stage);
     if (!*ret_changed)
         return true;
