@@ -457,9 +457,11 @@ static void test_compared_with_a_burner(void **state)
 static void test_many_processes_compared_with_a_burner(void **state)
 {
     (void)state;
+    unsigned named = count_named();
     changes_process = true;
     compare("words_of_many");
     changes_process = false;
+    assert_true(count_named() > named); /* not each of them: those of a user are named together */
 }
 
 int main(int argc, char **argv)
