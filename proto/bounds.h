@@ -65,7 +65,7 @@ enum {
     ODEON_CLIENTS_RESERVED = 16,
     ODEON_PAGE_ROWS_MAX = 256,   /* rows of one page of a listing */
     ODEON_PROTOCOL_VERSION = 1,  /* between clients and odeond */
-    ODEON_EXECUTOR_PROTOCOL = 5, /* between odeond and its executor; 0.1 had none */
+    ODEON_EXECUTOR_PROTOCOL = 5, /* between odeond and its executor; at first none */
 };
 
 /* what a commit record can count (segment_layout.h) */

@@ -32,8 +32,8 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-/* Layout 2.  That of 0.1, layout 1, had numbers up to 5; 6 had no timers, 7 no questions, 8 no
- * watches, 9 no groups and phases. */
+/* Layout 2.  Layout 1, of trees before 0.1.0, had numbers up to 5; 6 had no timers, 7 no questions,
+ * 8 no watches, 9 no groups and phases. */
 #define SEGMENT_VERSION           11
 #define SEGMENT_VERSION_TIMERLESS 6
 #define SEGMENT_VERSION_LAYOUT    2 /* what people call it */
