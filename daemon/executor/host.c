@@ -385,13 +385,17 @@ static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *r
     return engine_ctx_lookup(host_engine_ctx(ctx), name, ret_ref);
 }
 
-/* A line with the running actor's identity as fields. */
+/* A line with the running actor's identity as fields, where there is one. */
 static void host_log_actor(struct odeon_context *ctx, enum log_level level, const char *text)
 {
     char plugin_field[ODEON_NAME_MAX + 32], type_field[ODEON_NAME_MAX + 32], actor_field[64];
     const char *const fields[] = { plugin_field, type_field, actor_field, NULL };
     const char *type = "", *plugin = "";
 
+    if (ctx->self == ODEON_NOBODY) { /* a plugin's start */
+        log_write(level, "%s", text);
+        return;
+    }
     engine_ctx_describe(host_engine_ctx(ctx), &type, &plugin);
     snprintf(plugin_field, sizeof(plugin_field), "ODEON_PLUGIN=%s", plugin);
     snprintf(type_field, sizeof(type_field), "ODEON_ACTOR_TYPE=%s", type);
