@@ -30,6 +30,10 @@
  * registry_layout.G8  `actors_made` is 0 from before the state is in force (`clean` 0), and from
  *     before a reload asks for the first one, until all actors that the configuration names have
  *     been found, made or refused. A successor after a crash asks for them again where it is 0.
+ * registry_layout.G9  `configured` is a plugin's place, too: REGISTRY_CONFIGURED says that it
+ *     stands for a line of the configuration, the bits above which of the lines has its path, from
+ *     1. 0 there: none, or a build has stored it that did not say; their serials are in the lines'
+ *     order.
  */
 #pragma once
 
@@ -80,10 +84,12 @@ struct registry_port {
     uint8_t token[REGISTRY_TOKEN_BYTES];
 };
 
+enum { REGISTRY_CONFIGURED = 1, REGISTRY_LINE_SHIFT = 1 };
+
 struct registry_plugin {
     _Atomic uint32_t state;
     uint32_t serial;               /* of its descriptor, plugin-SERIAL */
-    uint32_t configured;           /* 1: the configuration names it */
+    uint32_t configured;           /* REGISTRY_CONFIGURED, and the line (registry_layout.G9) */
     uint32_t replaces;             /* a serial; 0: none (registry_layout.G6) */
     char name[ODEON_NAME_MAX + 1]; /* "" until it was loaded once */
     char path[REGISTRY_PATH_BYTES];

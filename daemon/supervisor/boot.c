@@ -358,6 +358,7 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
         return;
     }
     boot_drop_new_refused(seat);
+    plugin_store_sort(&seat->plugins); /* new lines may have come last (seat_make_plugins) */
     boot->settling.passed = boot_on_settled;
     r = persist_settle(seat->service->persist, &seat->plugins, &boot->settling);
     if (r < 0)

@@ -11,6 +11,7 @@
 #include "daemon/supervisor/audit.h"
 #include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/copier.h"
 #include "daemon/supervisor/line.h"
 #include "daemon/supervisor/load_watch.h"
@@ -46,6 +47,7 @@ static void commands_executor_remember_plugin(struct seat *seat, struct link_req
                                               const Odeon__Reply *reply)
 {
     const char *path = request->request->plugin_load->path;
+    const struct config *config = seat->service->config;
     struct kept_plugin *plugin;
     char *line;
 
@@ -57,7 +59,10 @@ static void commands_executor_remember_plugin(struct seat *seat, struct link_req
     if (plugin) {
         plugin->loaded = true;
         plugin->configured = line != NULL;
+        /* whoever puts a new build where a line's was wants it in that place */
+        plugin->line = plugin_store_line_of(config->plugins, config->n_plugins, plugin->path);
         persist_keep_plugin(seat->service->persist, &seat->plugins, plugin);
+        plugin_store_sort(&seat->plugins);
     } else {
         log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the "
                   "executor will lose it",

@@ -271,10 +271,16 @@ static int persist_push_plugin(struct persist *persist, struct kept_plugin *plug
     return store_push(&persist->store, plugin->fd, "plugin-%u", plugin->serial);
 }
 
+/* registry_layout.G9 */
+static uint32_t persist_configured(const struct kept_plugin *plugin)
+{
+    return plugin->line << REGISTRY_LINE_SHIFT | (plugin->configured ? REGISTRY_CONFIGURED : 0);
+}
+
 static int persist_record_plugin(struct persist *persist, const struct kept_plugin *plugin)
 {
     return registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path,
-                               plugin->configured, plugin->replaces);
+                               persist_configured(plugin), plugin->replaces);
 }
 
 /* A plugin on its way into the store; it may go before it is there. */
@@ -397,8 +403,11 @@ void persist_record_settled(struct persist *persist, struct plugin_store *plugin
         struct kept_plugin *plugin = &plugins->list[i];
         int r = error;
 
-        if (!plugin->unrecorded)
+        if (!plugin->unrecorded) { /* it is there; its line may stand elsewhere by now */
+            registry_set_plugin_configured(&persist->registry, plugin->serial,
+                                           persist_configured(plugin));
             continue;
+        }
         plugin->unrecorded = false;
         if (r == 0)
             r = persist_record_plugin(persist, plugin);

@@ -118,6 +118,43 @@ fail:
     return NULL;
 }
 
+/* A line that nobody knows is one that a build before this has recorded: they got their serials in
+ * their order. */
+static uint32_t plugin_store_rank(const struct kept_plugin *plugin)
+{
+    if (plugin->line > 0)
+        return plugin->line;
+    return plugin->configured ? 0 : UINT32_MAX;
+}
+
+/* Who has no serial has come last, or there is no store, and they lie as they came. */
+static bool plugin_store_is_before(const struct kept_plugin *a, const struct kept_plugin *b)
+{
+    uint32_t rank_a = plugin_store_rank(a), rank_b = plugin_store_rank(b);
+
+    return rank_a != rank_b ? rank_a < rank_b : a->serial - 1 < b->serial - 1;
+}
+
+void plugin_store_sort(struct plugin_store *store)
+{
+    for (size_t i = 1; i < store->n; i++) {
+        struct kept_plugin plugin = store->list[i];
+        size_t at = i;
+
+        for (; at > 0 && plugin_store_is_before(&plugin, &store->list[at - 1]); at--)
+            store->list[at] = store->list[at - 1];
+        store->list[at] = plugin;
+    }
+}
+
+uint32_t plugin_store_line_of(char *const *lines, size_t n_lines, const char *path)
+{
+    for (size_t i = 0; i < n_lines; i++)
+        if (strcmp(lines[i], path) == 0)
+            return (uint32_t)i + 1;
+    return 0;
+}
+
 int plugin_store_set_name(struct kept_plugin *plugin, const char *name)
 {
     char *own = strdup(name);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugins that are loaded again after a restart of the executor: sealed copies of their files,
- * in the order of loading.
+/* The plugins that are loaded again after a restart of the executor: sealed copies of their files.
+ *
+ * plugin_store.P1  They are loaded in the order of the list: those whose path a line of the
+ *     configuration has, as the lines stand, then the others as they came. So one finds at a start
+ *     what it found when it was loaded; and what is read anew for a line has its predecessor's
+ *     place.
  *
  * A copy, because the file at the path may change or go: a restart must bring back the code that
  * ran. odeond never maps it. Event loop thread only.
@@ -26,6 +30,7 @@ struct kept_plugin {
     unsigned crashes;  /* of the executor while it was loaded at a start, in a row */
     unsigned refusals; /* in a row, by executors that were to go on with it */
     bool configured;   /* the configuration names it */
+    uint32_t line;     /* which of its lines has this path, from 1; 0: none, or nobody knows */
     uint32_t serial;   /* of its descriptor in the store; 0: it is in none */
     uint32_t replaces; /* serial of the one whose file it has, read anew; 0: of none */
     bool unrecorded;   /* it is there, and the registry does not say so yet */
@@ -43,6 +48,10 @@ int plugin_copy(const char *path, int fd, char *text);
 /* Takes `fd`.  The plugin, or NULL: no room or memory (`fd` is closed). */
 struct kept_plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
                                      int fd);
+/* plugin_store.P1.  Pointers into the list, and places in it, are others then. */
+void plugin_store_sort(struct plugin_store *store);
+/* The line of a path among the configuration's, for `line`. */
+uint32_t plugin_store_line_of(char *const *lines, size_t n_lines, const char *path);
 int plugin_store_set_name(struct kept_plugin *plugin, const char *name);
 /* But for those that are left out: they are not loaded. */
 struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name);

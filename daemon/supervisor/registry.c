@@ -255,7 +255,7 @@ uint32_t registry_next_plugin(struct registry_file *file)
 }
 
 int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name,
-                        const char *path, bool configured, uint32_t replaces)
+                        const char *path, uint32_t configured, uint32_t replaces)
 {
     if (!file->map)
         return 0;
@@ -284,6 +284,16 @@ void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const
 
     if (entry)
         snprintf(entry->name, sizeof(entry->name), "%s", name);
+}
+
+/* One store: the place before it, or the one behind it. */
+void registry_set_plugin_configured(struct registry_file *file, uint32_t serial,
+                                    uint32_t configured)
+{
+    struct registry_plugin *entry = registry_find_plugin(file, serial);
+
+    if (entry)
+        entry->configured = configured;
 }
 
 void registry_free_plugin(struct registry_file *file, uint32_t serial)

@@ -46,8 +46,10 @@ void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t 
 uint32_t registry_next_plugin(struct registry_file *file);
 /* `replaces`: registry_layout.G6.  0, -ENOSPC, -ENAMETOOLONG. */
 int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name,
-                        const char *path, bool configured, uint32_t replaces);
+                        const char *path, uint32_t configured, uint32_t replaces);
 void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name);
+void registry_set_plugin_configured(struct registry_file *file, uint32_t serial,
+                                    uint32_t configured);
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 
 /* registry_layout.G5.  0 or -ENOSPC: the former ones stay. */

@@ -48,12 +48,9 @@ static int resume_restore_settings(struct seat *seat, struct config *config)
 
 /* ---- plugins */
 
-static bool resume_is_configured(const struct config *config, const char *path)
+static uint32_t resume_line_of(const struct config *config, const char *path)
 {
-    for (size_t i = 0; i < config->n_plugins; i++)
-        if (strcmp(config->plugins[i], path) == 0)
-            return true;
-    return false;
+    return plugin_store_line_of(config->plugins, config->n_plugins, path);
 }
 
 /* It goes from the store and the registry when the first executor is ready, not before:
@@ -85,7 +82,8 @@ static int resume_restore_plugin(struct seat *seat, const struct registry_plugin
         return -ENOMEM;
     }
     plugin->serial = entry->serial;
-    plugin->configured = entry->configured;
+    plugin->configured = entry->configured & REGISTRY_CONFIGURED;
+    plugin->line = entry->configured >> REGISTRY_LINE_SHIFT;
     plugin->replaces = entry->replaces;
     return 0;
 }
@@ -162,6 +160,29 @@ static void resume_refresh_plugin(struct seat *seat, struct kept_plugin *old)
     resume_drop_plugin(seat, old);
 }
 
+/* After an orderly end the configuration wins. */
+static void resume_follow_lines(struct seat *seat)
+{
+    const struct config *config = seat->service->config;
+
+    for (size_t i = seat->plugins.n; i-- > 0;)
+        if (seat->plugins.list[i].configured &&
+            resume_line_of(config, seat->plugins.list[i].path) == 0) {
+            log_notice("plugin %s is no longer configured", seat->plugins.list[i].path);
+            seat->service->persist->has_dropped_lines = true;
+            resume_drop_plugin(seat, &seat->plugins.list[i]);
+        }
+    for (size_t i = 0; i < config->n_plugins; i++) {
+        struct kept_plugin *old = resume_find_newest(seat, config->plugins[i]);
+
+        if (old)
+            resume_refresh_plugin(seat, old);
+    }
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        seat->plugins.list[i].line = resume_line_of(config, seat->plugins.list[i].path);
+}
+
+/* Where an entry lies in the registry says nothing: one that is free is taken again. */
 static int resume_restore_plugins(struct seat *seat)
 {
     const struct registry *map = seat->service->persist->registry.map;
@@ -170,23 +191,12 @@ static int resume_restore_plugins(struct seat *seat)
     for (uint32_t i = 0; i < ODEON_PLUGINS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->plugins[i].state, memory_order_acquire) != REGISTRY_FREE)
             r = resume_restore_plugin(seat, &map->plugins[i]);
-    if (r == 0)
-        resume_drop_replaced(seat);
-    if (r < 0 || !seat->service->persist->clean)
+    if (r < 0)
         return r;
-    for (size_t i = seat->plugins.n; i-- > 0;)
-        if (seat->plugins.list[i].configured &&
-            !resume_is_configured(seat->service->config, seat->plugins.list[i].path)) {
-            log_notice("plugin %s is no longer configured", seat->plugins.list[i].path);
-            seat->service->persist->has_dropped_lines = true;
-            resume_drop_plugin(seat, &seat->plugins.list[i]);
-        }
-    for (size_t i = 0; i < seat->service->config->n_plugins; i++) {
-        struct kept_plugin *old = resume_find_newest(seat, seat->service->config->plugins[i]);
-
-        if (old)
-            resume_refresh_plugin(seat, old);
-    }
+    resume_drop_replaced(seat);
+    if (seat->service->persist->clean)
+        resume_follow_lines(seat);
+    plugin_store_sort(&seat->plugins);
     return 0;
 }
 

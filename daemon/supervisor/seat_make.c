@@ -105,11 +105,24 @@ static int seat_make_without(const struct seat *seat, const char *path, const ch
     return 0;
 }
 
-/* After a crash a former service has left all that there are. */
+static bool seat_make_has_loaded_by_hand(const struct seat *seat)
+{
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        if (!seat->plugins.list[i].configured)
+            return true;
+    return false;
+}
+
+/* After a crash a former service has left all that there are.
+ *
+ * Beside plugins that were loaded by hand a new line comes last, this once: it may bring the name
+ * of one of those, and which of two is refused is who comes second (boot.c). When it is there it
+ * gets the line's place. */
 int seat_make_plugins(struct seat *seat, bool only_check)
 {
     const struct config *config = seat->service->config;
     const struct persist *persist = seat->service->persist;
+    bool new_last = seat_make_has_loaded_by_hand(seat);
     char text[PLUGIN_TEXT_MAX];
 
     if (persist->resumed && !persist->clean)
@@ -143,6 +156,9 @@ int seat_make_plugins(struct seat *seat, bool only_check)
             return -ENOMEM;
         }
         plugin->configured = true;
+        plugin->line = (uint32_t)i + 1;
     }
+    if (!new_last)
+        plugin_store_sort(&seat->plugins);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The starts of plugins, whoever has ended and is started again: what they may do, and in which
- * order they run.
+ * order they run: those of the configuration as its lines stand, then those that were loaded by
+ * hand, as they were loaded.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -54,11 +55,109 @@ static void expect_starts(struct manager *manager, size_t *before, const char *w
     *before = strlen(starts);
 }
 
+static void load(struct manager *manager, const char *path)
+{
+    struct odeon_client *client = service_connect(manager_service(manager), "loads");
+
+    load_plugin(client, path);
+    odeon_client_disconnect(client);
+}
+
+static void unload(struct manager *manager, const char *name)
+{
+    char text[1024];
+
+    assert_int_equal(
+        ctl(manager_service(manager), text, sizeof(text), "actor stop --type %s", name), 0);
+    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "plugin unload %s", name),
+                     0);
+}
+
+static void restart(struct manager *manager)
+{
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+}
+
+static const char *const a_and_b[] = { COMMON, LINE("a"), LINE("b"), NULL };
+static const char *const b_and_a[] = { COMMON, LINE("b"), LINE("a"), NULL };
+static const char *const only_b[] = { COMMON, LINE("b"), NULL };
+
+/* What is loaded into the room that another one has left does not come in its place. The line of
+ * that one is a new one at the next start in order, and behind what might have its name. */
+static void test_by_hand_behind_the_lines(void **state)
+{
+    struct manager *manager = start(a_and_b);
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "ab");
+    unload(manager, "order_a");
+    load(manager, ORDER("d"));
+    load(manager, ORDER("c"));
+    expect_starts(manager, &before, "dc");
+    manager_kill_executor(manager);
+    expect_starts(manager, &before, "bdc");
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "bdc");
+    restart(manager);
+    expect_starts(manager, &before, "bdca");
+    manager_kill_executor(manager);
+    expect_starts(manager, &before, "abdc");
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "abdc");
+    restart(manager);
+    expect_starts(manager, &before, "abdc");
+    manager_end(manager);
+}
+
+/* Others may look for what it has, and were there before. */
+static void test_a_new_build_in_its_place(void **state)
+{
+    struct manager *manager = start(a_and_b);
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "ab");
+    unload(manager, "order_a");
+    load(manager, ORDER("a"));
+    expect_starts(manager, &before, "a");
+    manager_kill_executor(manager);
+    expect_starts(manager, &before, "ab");
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "ab");
+    restart(manager);
+    expect_starts(manager, &before, "ab");
+    manager_end(manager);
+}
+
+/* A start in order reads them anew, whatever the one before had; a crash leaves all as it was. */
+static void test_the_lines_order(void **state)
+{
+    struct manager *manager = start(only_b);
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "b");
+    manager_set_program(manager, NULL, a_and_b);
+    restart(manager);
+    expect_starts(manager, &before, "ab");
+    manager_set_program(manager, NULL, b_and_a);
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "ab");
+    restart(manager);
+    expect_starts(manager, &before, "ba");
+    manager_kill_executor(manager);
+    expect_starts(manager, &before, "ba");
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "ba");
+    manager_end(manager);
+}
+
 /* Of the executor: its workers stand still by then, and no actor is there to be named. */
 static void test_a_start_may_log(void **state)
 {
-    static const char *const lines[] = { COMMON, LINE("a"), LINE("b"), NULL };
-    struct manager *manager = start(lines);
+    struct manager *manager = start(a_and_b);
     size_t before = 0;
 
     (void)state;
@@ -72,6 +171,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_start_may_log),
+        cmocka_unit_test(test_by_hand_behind_the_lines),
+        cmocka_unit_test(test_a_new_build_in_its_place),
+        cmocka_unit_test(test_the_lines_order),
     };
 
     return cmocka_run_group_tests_name("start_order", tests, NULL, NULL);

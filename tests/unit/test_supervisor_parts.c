@@ -122,6 +122,44 @@ static void test_plugin_files(void **state)
     unlink(in_base("plugin"));
 }
 
+/* plugin_store.P1 */
+static void test_plugin_order(void **state)
+{
+    static const struct {
+        const char *name;
+        bool configured;
+        uint32_t line, serial;
+    } plugins[] = {
+        { "hand 9", false, 0, 9 },        { "line 3, new", true, 3, 0 },
+        { "hand 4", false, 0, 4 },        { "unknown line 7", true, 0, 7 },
+        { "hand, new", false, 0, 0 },     { "line 2, by hand", false, 2, 11 },
+        { "hand, newer", false, 0, 0 },   { "line 1", true, 1, 8 },
+        { "unknown line 6", true, 0, 6 },
+    };
+    static const char *const wanted[] = {
+        "unknown line 6", "unknown line 7", "line 1",    "line 2, by hand", "line 3, new",
+        "hand 4",         "hand 9",         "hand, new", "hand, newer",
+    };
+    struct plugin_store *store = calloc(1, sizeof(*store));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
+        struct kept_plugin *plugin = plugin_store_add(store, plugins[i].name, "/p", dup(0));
+
+        assert_non_null(plugin);
+        plugin->configured = plugins[i].configured;
+        plugin->line = plugins[i].line;
+        plugin->serial = plugins[i].serial;
+    }
+    for (unsigned round = 0; round < 2; round++) {
+        plugin_store_sort(store);
+        for (size_t i = 0; i < store->n; i++)
+            assert_string_equal(store->list[i].name, wanted[i]);
+    }
+    plugin_store_fini(store);
+    free(store);
+}
+
 static void test_plugin_store(void **state)
 {
     struct plugin_store *store = calloc(1, sizeof(*store));
@@ -334,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_plugin_files),
         cmocka_unit_test(test_plugin_store),
+        cmocka_unit_test(test_plugin_order),
         cmocka_unit_test(test_segment_size),
         cmocka_unit_test(test_child),
         cmocka_unit_test(test_finding_the_program),

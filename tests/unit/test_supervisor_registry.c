@@ -154,6 +154,9 @@ static void test_plugins(void **state)
     assert_string_equal(file.map->plugins[0].path, "/a.so");
     assert_int_equal(file.map->plugins[0].configured, 1);
     assert_int_equal(file.map->plugins[0].replaces, 7);
+    registry_set_plugin_configured(&file, 1, 5);
+    registry_set_plugin_configured(&file, 2, 3); /* there is none */
+    assert_int_equal(file.map->plugins[0].configured, 5);
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
     assert_int_equal(registry_put_plugin(&file, 2, NULL, path, false, 0), -ENAMETOOLONG);
