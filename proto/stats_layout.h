@@ -110,8 +110,8 @@ struct stats_header {
     char stealing_name[32]; /* written by the control thread alone; always NUL-terminated */
     struct stats_recovery recovery_last, recovery_total;
     char steal_mode_name[16]; /* as stealing_name */
-    /* at a start: the plugin of so many that is being loaded, from 1; 0: none. Control thread,
-     * odeond */
+    /* at a start: the plugin of so many that is being loaded, or whose start runs, from 1; 0: none.
+     * Control thread, odeond */
     _Atomic uint32_t plugin_loading;
     /* CLOCK_MONOTONIC; 0: not yet.  Cleared by odeond when an executor ends */
     _Atomic uint64_t start_ns[START_STEPS];

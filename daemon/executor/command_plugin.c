@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests about plugins. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "daemon/common/events.h"
@@ -50,13 +49,6 @@ static void command_plugin_log_plugin(const struct plugin *plugin)
                plugin_count_types(plugin));
 }
 
-/* Should it be the end of the process, odeond knows by whom. */
-static void command_plugin_loading_publish(struct executor *executor, uint32_t place)
-{
-    if (executor->stats)
-        atomic_store_explicit(&executor->stats->plugin_loading, place, memory_order_relaxed);
-}
-
 int command_plugin_load(struct executor *executor, const Odeon__Request *request,
                         struct frame *frame, struct reply *reply)
 {
@@ -77,14 +69,16 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     if (fd < 0)
         return explain_set(&reply->explain, -EBADF,
                            "the request to load a plugin came without the plugin's file");
-    command_plugin_loading_publish(executor, place);
+    executor_publish_loading(executor, place);
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
-    command_plugin_loading_publish(executor, 0);
+    executor_publish_loading(executor, 0);
     if (r < 0) {
         log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED, "plugin file %s refused: %s", label,
                   reply->explain.text);
         return r;
     }
+    if (place > 0)
+        executor->plugin_places[plugin_registry_count(executor->plugins) - 1] = place;
     executor_publish_plugins(executor);
     command_plugin_log_plugin(plugin);
     command_plugin_fill_row(executor, plugin, row);

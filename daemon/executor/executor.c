@@ -26,6 +26,12 @@ void executor_publish_plugins(struct executor *executor)
                               memory_order_relaxed);
 }
 
+void executor_publish_loading(struct executor *executor, uint32_t place)
+{
+    if (executor->stats)
+        atomic_store_explicit(&executor->stats->plugin_loading, place, memory_order_relaxed);
+}
+
 void executor_publish_step(struct executor *executor, enum start_step step, uint64_t when_ns)
 {
     if (executor->stats)

@@ -10,7 +10,8 @@
  *     PORTS      Start has come; `awaited_ports` PortAdd commands follow before recovery
  *     PLUGINS    recovered; `awaited_plugins` PluginLoad requests follow before workers start, and
  *                a word for each of `refused_plugins`: to go on without it is for odeond to decide,
- *                and until then nothing is run, as what waits for its actors would be refused
+ *                and until then nothing is run, as what waits for its actors would be refused; no
+ *                plugin's start either (plugin.L4)
  *     RUNNING    Report.ready has been sent
  *     STOPPING   drained for good; the loop is about to end
  *
@@ -105,6 +106,7 @@ struct executor {
     uint64_t entered_ns; /* when main() began */
     uint64_t start_command;
     uint32_t awaited_ports, awaited_plugins, started_plugins, refused_plugins;
+    uint32_t plugin_places[ODEON_PLUGINS_MAX]; /* in odeond's list, of those that it has loaded */
 
     struct turns turns;
     uv_poll_t events, stalls, timers;
@@ -132,5 +134,8 @@ void executor_report_error(struct executor *executor, uint64_t command, int erro
                            const char *text);
 /* Shows how workers steal to readers of the statistics. */
 void executor_publish_mode(struct executor *executor);
+/* Which plugin, by its place in odeond's list, runs code of its own before the workers do; 0: none.
+ * Should it be the end of the process, odeond knows by whom. */
+void executor_publish_loading(struct executor *executor, uint32_t place);
 /* Shows the number of loaded plugins to readers of the statistics. */
 void executor_publish_plugins(struct executor *executor);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> can
- * the types be had? -> the plugin's init -> out of quarantine -> types -> the plugin's start. The
+ * the types be had? -> the plugin's init -> out of quarantine -> types -> the plugin's start, which
+ * at a start of the executor waits for the other plugins (plugin.L4). The
  * plugin's own init comes before its types can be seen: workers run, and whoever finds a type may
  * spawn at once. */
 #include "daemon/executor/plugin.h"
@@ -27,6 +28,7 @@
 struct plugin {
     enum plugin_state state;
     bool initialised; /* its init has said yes: fini is owed */
+    bool start_owed;  /* until all plugins of this start are there */
     bool borrowed; /* the loader had this very file already: the code belongs to another plugin */
     int fd;
     void *handle;
@@ -42,7 +44,8 @@ struct plugin_registry {
     struct engine *engine;
     const struct host *host;
     bool in_place;
-    bool runs; /* the service does: plugins are loaded by somebody who wants them to run */
+    bool runs;         /* the service does: plugins are loaded by somebody who wants them to run */
+    bool holds_starts; /* plugin.L4 */
     engine_behaviour_fn around; /* NULL: the engine calls behaviours themselves */
     struct plugin *entering;    /* none of the registry's yet */
     unsigned n;
@@ -373,7 +376,9 @@ static int plugin_enter(struct plugin_registry *registry, struct plugin *plugin,
     plugin->state = PLUGIN_ACTIVE;
     check("plugin.L1", plugin_has_registered_all(plugin));
     registry->plugins[registry->n++] = plugin;
-    plugin_run_start(registry->engine, plugin->descriptor);
+    plugin->start_owed = registry->holds_starts;
+    if (!plugin->start_owed)
+        plugin_run_start(registry->engine, plugin->descriptor);
     if (ret_plugin)
         *ret_plugin = plugin;
     return 0;
@@ -603,6 +608,26 @@ struct plugin_registry *plugin_registry_drop(struct plugin_registry *registry, b
         plugin_drop(registry->plugins[--registry->n], ended);
     free(registry);
     return NULL;
+}
+
+void plugin_registry_hold_starts(struct plugin_registry *registry)
+{
+    registry->holds_starts = true;
+}
+
+void plugin_registry_run_starts(struct plugin_registry *registry,
+                                void (*before)(void *userdata, unsigned index), void *userdata)
+{
+    registry->holds_starts = false;
+    for (unsigned i = 0; i < registry->n; i++) {
+        struct plugin *plugin = registry->plugins[i];
+
+        if (!plugin->start_owed)
+            continue;
+        plugin->start_owed = false;
+        before(userdata, i);
+        plugin_run_start(registry->engine, plugin->descriptor);
+    }
 }
 
 void plugin_registry_set_runs(struct plugin_registry *registry)

@@ -10,6 +10,8 @@
  *     loaded in place.
  * plugin.L3  A load that is refused leaves no code mapped and no type registered; interned message
  *     types stay (their ids are for ever).
+ * plugin.L4  While starts are held, none is run: what it sends and makes is committed, and stays
+ *     when the executor ends over a plugin behind it, to be done by the next one again.
  */
 #pragma once
 
@@ -49,6 +51,12 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
 /* The plugin that was about to go stays. */
 void plugin_unload_cancel(struct plugin_registry *registry);
 
+/* From now on loads leave starts undone; ... */
+void plugin_registry_hold_starts(struct plugin_registry *registry);
+/* ... until here: those that are owed, in the order of loading, `before` being told of each by its
+ * index, and from now on by each load itself. */
+void plugin_registry_run_starts(struct plugin_registry *registry,
+                                void (*before)(void *userdata, unsigned index), void *userdata);
 /* The start is over: a plugin that is loaded from now on ends the quarantine of its types. */
 void plugin_registry_set_runs(struct plugin_registry *registry);
 unsigned plugin_registry_count(const struct plugin_registry *registry);

@@ -368,6 +368,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start,
     r = plugin_registry_new(executor->engine, executor->host, start->developer, &executor->plugins);
     if (r < 0)
         return explain_set(explain, r, "no memory for the table of plugins");
+    plugin_registry_hold_starts(executor->plugins);
     return 0;
 }
 
@@ -533,11 +534,27 @@ static void start_on_widen(uv_timer_t *timer)
     engine_widen(executor->engine);
 }
 
+static void start_on_plugin_starts(void *userdata, unsigned index)
+{
+    struct executor *executor = userdata;
+
+    executor_publish_loading(executor, executor->plugin_places[index]);
+}
+
+/* Whoever is refused has been by now, and the service goes without it: this executor serves, and
+ * what the plugins' starts do is not done by another one again. */
+static void start_run_starts(struct executor *executor)
+{
+    plugin_registry_run_starts(executor->plugins, start_on_plugin_starts, executor);
+    executor_publish_loading(executor, 0);
+}
+
 static void start_plugins(struct executor *executor)
 {
     char text[128];
     int r;
 
+    start_run_starts(executor);
     start_log_types_missing(executor);
     start_log_types_anew(executor);
     executor_publish_step(executor, START_LOADED, uv_hrtime());

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin under several names (ORDER, which the build defines): its start says so in the log, and
- * tells its actor, which counts what it is told and keeps the sum. */
+ * tells its actor, which counts what it is told and keeps the sum. The start of the one that the
+ * environment names ends the process. */
 #include "tests/system/order.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <odeon/plugin.h>
 
@@ -42,10 +45,13 @@ TYPE_(ORDER_ACTOR);
 
 ODEON_PLUGIN_START()
 {
+    const char *crashes = getenv("ORDER_CRASHES");
     REF_(ORDER_ACTOR) ref;
     int r = SPAWN_(ORDER_ACTOR, &ref);
 
     odeon_logf(ctx, ODEON_LOG_NOTICE, "order: %s starts", TEXT(ORDER));
+    if (crashes && strcmp(crashes, TEXT(ORDER)) == 0)
+        abort();
     if (r == -EEXIST)
         r = odeon_lookup(ctx, "order-" TEXT(ORDER), &ref);
     return r < 0 ? r : odeon_signal(ctx, ref, order_begun);

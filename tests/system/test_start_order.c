@@ -3,16 +3,20 @@
  * order they run: those of the configuration as its lines stand, then those that were loaded by
  * hand, as they were loaded.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "tests/system/manager.h"
+#include "tests/system/order.h"
 
 enum { STARTS_MAX = 64 };
 
@@ -154,6 +158,128 @@ static void test_the_lines_order(void **state)
     manager_end(manager);
 }
 
+/* What the plugin's actor has been told of starts, in all. */
+static uint64_t ask(struct manager *manager, const char *name)
+{
+    struct odeon_client *client = service_connect(manager_service(manager), "asks");
+    struct odeon_port *port = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    uint32_t type = message_id(client, odeon_message_of(order_get));
+    struct odeon_delivery delivery;
+    struct order_value value;
+    odeon_ref ref;
+
+    assert_int_equal(odeon_actor_find(client, name, &ref), 0);
+    assert_int_equal(odeon_port_call(port, ref, type, NULL, 0, SECONDS(PATIENCE_S), &delivery),
+                     ODEON_CALL_REPLY);
+    memcpy(&value, delivery.data, sizeof(value));
+    odeon_port_release(port);
+    odeon_port_close(port);
+    odeon_client_disconnect(client);
+    return value.starts;
+}
+
+/* Behind a plugin that refuses while there is such a file, of which it learns from `path`. */
+static void make_refusing(char *path)
+{
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(setenv("PICKY_FILE", path, 1), 0);
+}
+
+#define REFUSING "/tmp/odeon-test.flag-XXXXXX"
+static const char *const a_and_picky[] = { COMMON, LINE("a"), "--plugin", TEST_PICKY, NULL };
+
+/* An executor that ends over a plugin that is refused has not begun: what another plugin's start
+ * does would be done by each of them. */
+static void test_no_start_before_all_are_there(void **state)
+{
+    struct manager *manager;
+    char path[] = REFUSING;
+    size_t before = 0;
+
+    (void)state;
+    make_refusing(path);
+    assert_int_equal(unlink(path), 0);
+    manager = start(a_and_picky);
+    expect_starts(manager, &before, "a");
+    assert_int_equal(ask(manager, "order-a"), 1);
+    close(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    manager_kill_executor(manager); /* twice it is started again, then goes without the plugin */
+    assert_int_equal(service_state(manager_service(manager)).executor_restarts, 3);
+    expect_starts(manager, &before, "a");
+    assert_int_equal(ask(manager, "order-a"), 2);
+    assert_int_equal(unlink(path), 0);
+    manager_kill_executor(manager);
+    expect_starts(manager, &before, "a");
+    assert_int_equal(ask(manager, "order-a"), 3);
+    assert_int_equal(unsetenv("PICKY_FILE"), 0);
+    manager_end(manager);
+}
+
+/* What waits is as it was: nothing has been sent there that the next start sends once more. */
+static void test_no_start_on_state_that_waits(void **state)
+{
+    static const char refused[] = "a plugin that the former service had is refused";
+    struct manager *manager;
+    char path[] = REFUSING;
+    size_t before = 0;
+
+    (void)state;
+    make_refusing(path);
+    assert_int_equal(unlink(path), 0);
+    manager = start(a_and_picky);
+    expect_starts(manager, &before, "a");
+    close(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    assert_int_equal(manager_restart(manager), 0);
+    assert_true(wait_until(service_log_has(manager_service(manager), refused)));
+    expect_starts(manager, &before, "");
+    assert_int_equal(unlink(path), 0);
+    (void)manager_restart(manager); /* it has failed */
+    manager_wait_ready(manager);
+    expect_starts(manager, &before, "a");
+    assert_int_equal(ask(manager, "order-a"), 2);
+    assert_int_equal(unsetenv("PICKY_FILE"), 0);
+    manager_end(manager);
+}
+
+/* The service does not come up. */
+static void test_no_start_in_a_start_that_fails(void **state)
+{
+    struct service service;
+    char path[] = REFUSING;
+    int status;
+
+    (void)state;
+    make_refusing(path);
+    service_make_dir(&service);
+    service_spawn(&service, a_and_picky);
+    status = service_wait_end(&service);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_false(service_log_has(&service, "order: "));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unsetenv("PICKY_FILE"), 0);
+    service_end(&service);
+}
+
+/* Whose start ends the executor is left out, and nobody else: all are loaded by then. */
+static void test_a_start_that_crashes(void **state)
+{
+    static const char *const lines[] = { COMMON, LINE("a"), LINE("b"), LINE("c"), NULL };
+    struct manager *manager;
+    size_t before = 0;
+
+    (void)state;
+    assert_int_equal(setenv("ORDER_CRASHES", "b", 1), 0);
+    manager = start(lines);
+    assert_int_equal(unsetenv("ORDER_CRASHES"), 0);
+    assert_true(service_log_has(manager_service(manager),
+                                "order_b.so has ended the executor 3 times while it was loaded"));
+    expect_starts(manager, &before, "abababac");
+    manager_end(manager);
+}
+
 /* Of the executor: its workers stand still by then, and no actor is there to be named. */
 static void test_a_start_may_log(void **state)
 {
@@ -174,6 +300,10 @@ int main(void)
         cmocka_unit_test(test_by_hand_behind_the_lines),
         cmocka_unit_test(test_a_new_build_in_its_place),
         cmocka_unit_test(test_the_lines_order),
+        cmocka_unit_test(test_no_start_before_all_are_there),
+        cmocka_unit_test(test_no_start_on_state_that_waits),
+        cmocka_unit_test(test_no_start_in_a_start_that_fails),
+        cmocka_unit_test(test_a_start_that_crashes),
     };
 
     return cmocka_run_group_tests_name("start_order", tests, NULL, NULL);

@@ -407,8 +407,9 @@ struct odeon_plugin {
      * again; may be NULL. With a context of nobody's, on the control thread. It may send, look up
      * and log, and spawn actors that have a name: -EEXIST then says that the actor has outlived the
      * start before. What it returns is logged if it is not 0; what it has done stays. At a start of
-     * the executor plugins come in the order of the configuration's lines, then those that were
-     * loaded by hand, in the order of their loads. */
+     * the executor none is called before all plugins have been loaded, or gone without; they come
+     * in the order of the configuration's lines, then those that were loaded by hand, in the order
+     * of their loads. */
     int (*start)(struct odeon_context *ctx);
     uint64_t reserved[6];
 };
