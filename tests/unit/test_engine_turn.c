@@ -21,6 +21,9 @@ static struct {
     uint64_t bytes_seen, bytes_wrong;
     uint64_t correlation;
     uint32_t reply_size;
+    actor_ref reply_from, fini_of, fini_sender;
+    actor_ref fini_tells; /* 0: nobody */
+    int fini_told;
     void *state; /* of whom a script asked last */
     uint64_t args_size;
     uint8_t args[ODEON_SPAWN_ARGS_MAX];
@@ -66,6 +69,7 @@ static int on_reply(void *self, const void *message, struct engine_context *ctx)
     seen.replies++;
     seen.correlation = ctx->correlation;
     seen.reply_size = ctx->message_size;
+    seen.reply_from = ctx->sender;
     if (ctx->message_size == 8 && *(const uint64_t *)message != 4711)
         seen.correlation = UINT64_MAX;
     return ALLOCATION_NODELETE;
@@ -88,8 +92,11 @@ static int probe_init(void *self, const void *args, size_t size, struct engine_c
 static void probe_fini(void *self, struct engine_context *ctx)
 {
     (void)self;
-    (void)ctx;
     seen.finis++;
+    seen.fini_of = ctx->self;
+    seen.fini_sender = ctx->sender;
+    if (seen.fini_tells)
+        seen.fini_told = engine_ctx_send(ctx, seen.fini_tells, reply_type, 255, NULL, 0);
 }
 
 static int failing_init(void *self, const void *args, size_t size, struct engine_context *ctx)
@@ -513,6 +520,57 @@ static void test_poison_comes_in_order(void **state)
     fixture_end(&f);
 }
 
+struct end_argument {
+    actor_ref whom;
+    bool stop; /* or it ends by itself */
+};
+
+static int script_end_another(void *self, struct engine_context *ctx, void *argument)
+{
+    (void)self;
+    const struct end_argument *a = argument;
+    const struct script script = { .run = script_end, .argument = (void *)ALLOCATION_DELETE };
+    int r = a->stop ? engine_ctx_send(ctx, a->whom, MESSAGE_TYPE_POISON_DELETE, 255, NULL, 0)
+                    : engine_ctx_send(ctx, a->whom, script_type, 0, &script, sizeof(script));
+    assert_int_equal(r, 0);
+    return ALLOCATION_NODELETE;
+}
+
+static void expect_fini(unsigned n, actor_ref of, actor_ref sender)
+{
+    assert_int_equal(seen.finis, n);
+    assert_int_equal(seen.fini_of, of);
+    assert_int_equal(seen.fini_sender, sender);
+    assert_int_equal(seen.fini_told, 0);
+    assert_int_equal(seen.replies, n);
+    assert_int_equal(seen.reply_from, of);
+}
+
+/* Whoever ran before it, and whoever ends it: a fini is its own actor's, and what it sends, too. */
+static void test_a_fini_is_its_actors(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1, 4096);
+    uint64_t number = 1;
+    actor_ref other = probe(&f), actor = probe(&f);
+    seen.fini_tells = other;
+    assert_int_equal(engine_actor_send(f.engine, other, number_type, &number, 8), 0);
+    assert_int_equal(engine_actor_send(f.engine, actor, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    assert_int_equal(engine_actor_send(f.engine, other, number_type, &number, 8), 0);
+    start(&f);
+    expect_fini(1, actor, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct end_argument a = { .whom = probe(&f), .stop = i == 0 };
+        run(&f, other, script_end_another, &a);
+        expect_fini(2 + i, a.whom, other);
+    }
+    actor = probe(&f);
+    run(&f, actor, script_end, (void *)ALLOCATION_DESTROY);
+    expect_fini(4, actor, 0);
+    fixture_end(&f);
+}
+
 static void test_init_that_fails(void **state)
 {
     (void)state;
@@ -679,6 +737,7 @@ int main(void)
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_four_allocation_results),
         cmocka_unit_test(test_poison_comes_in_order),
+        cmocka_unit_test(test_a_fini_is_its_actors),
         cmocka_unit_test(test_init_that_fails),
         cmocka_unit_test(test_receivers_that_are_not_there),
         cmocka_unit_test(test_types_and_sizes_are_checked),

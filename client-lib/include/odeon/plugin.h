@@ -309,6 +309,8 @@ typedef int (*odeon_behaviour_fn)(void *self, const void *message, struct odeon_
  * message: a reply answers no question. */
 typedef int (*odeon_init_fn)(void *self, const void *args, size_t args_size,
                              struct odeon_context *ctx);
+/* The last part of the message that ends the actor: its context is the actor's own, and what it
+ * sends leaves with that message. */
 typedef void (*odeon_fini_fn)(void *self, struct odeon_context *ctx);
 
 struct odeon_behaviour {
@@ -402,7 +404,9 @@ struct odeon_plugin {
     struct odeon_message_type *const *messages_end;
     /* called once after loading, before anything of it can be seen; may be NULL; not 0: refused */
     int (*init)(const struct odeon_host *host);
-    void (*fini)(void); /* before unloading, may be NULL */
+    /* before unloading, may be NULL; without a context, which none of the host table's functions
+     * can do without: one that was kept is another's */
+    void (*fini)(void);
     /* Called when the plugin's types can be spawned: after each load, at each start of the executor
      * again; may be NULL. With a context of nobody's, on the control thread. It may send, look up
      * and log, and spawn actors that have a name: -EEXIST then says that the actor has outlived the
