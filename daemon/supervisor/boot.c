@@ -24,20 +24,49 @@
 #include "daemon/supervisor/watchdog.h"
 
 enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
+enum { STARTS_LOOK_MS = 100 };
 
 /* Only further than any start since the last one that served: one that dies over and over does not
  * get on. The manager has a time for the first start, and its watchdog for the others. */
-static void boot_note_plugin(struct seat *seat)
+static void boot_note_further(struct seat *seat, uint32_t reached, uint32_t *most)
 {
-    struct seat_boot *boot = &seat->boot;
-
-    if (++boot->plugins <= boot->plugins_most)
+    if (reached <= *most)
         return;
-    boot->plugins_most = boot->plugins;
-    if (boot->boots > 0)
+    *most = reached;
+    if (seat->boot.boots > 0)
         watchdog_feed(seat);
     else
         seat->ops->further(seat);
+}
+
+/* The place in the list, from 1, of the plugin whose start runs; 0: none does. Loads that are not
+ * over are shown in the same word (stats_layout.h), or a former odeond's executor has left it. */
+static uint32_t boot_find_start(const struct seat *seat)
+{
+    uint32_t left = atomic_load_explicit(&seat->stats.header->plugin_loading, memory_order_relaxed);
+    uint32_t place = 0;
+
+    if (seat->executor.state != LINK_STARTING || seat->executor.sent)
+        return 0;
+    for (size_t i = 0; i < seat->plugins.n; i++) {
+        if (seat->plugins.list[i].left_out)
+            continue;
+        if (!seat->plugins.list[i].asked)
+            return 0;
+        if (left > 0 && --left == 0)
+            place = (uint32_t)i + 1;
+    }
+    return place;
+}
+
+/* While they run the executor's loop answers nobody, so they are looked at: each has as much time
+ * as a load. A timer of its own, as who watches nobody has a time for the first start, too. */
+static void boot_on_starts_look(uv_timer_t *timer)
+{
+    struct seat *seat = timer->data;
+
+    if (!seat->given_up)
+        boot_note_further(seat, boot_find_start(seat), &seat->boot.starts_most);
 }
 
 /* The configuration names it, and what a former service had goes on without it. */
@@ -116,7 +145,7 @@ static void boot_on_plugin_answer(void *userdata, struct link_request *request, 
 
     if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
         plugin->loaded = true;
-        boot_note_plugin(seat);
+        boot_note_further(seat, ++seat->boot.plugins, &seat->boot.plugins_most);
         if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
             log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
         registry_set_plugin_name(&seat->service->persist->registry, plugin->serial,
@@ -251,6 +280,7 @@ static int boot_start_executor(struct seat *seat)
     seat->boot.told_level = level;
     boot_note_step(seat, START_VERIFIED, 0); /* a former odeond may have left it */
     boot_note_step(seat, START_FORKED, uv_hrtime());
+    uv_timer_start(&seat->boot.starts_timer, boot_on_starts_look, STARTS_LOOK_MS, STARTS_LOOK_MS);
     log_info("executor started, process %d", (int)seat->executor.child.pid);
     seat_set_state(seat, SERVICE_RECOVERING);
     boot_send_rest(seat);
@@ -305,7 +335,8 @@ static void boot_become_ready(struct seat *seat)
     struct seat_boot *boot = &seat->boot;
 
     boot->boots++;
-    boot->plugins_most = 0;
+    boot->plugins_most = boot->starts_most = 0;
+    uv_timer_stop(&boot->starts_timer);
     executor_link_set_ready(&seat->executor);
     seat_ports_sync(seat);
     seat_set_state(seat, seat->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
@@ -460,6 +491,7 @@ void boot_on_exited(struct seat *seat, int wait_status)
                                               memory_order_relaxed) != 0;
 
     line_take_back(&boot->settling); /* of an executor that has gone */
+    uv_timer_stop(&boot->starts_timer);
     boot->start_id = boot->ready_ns = 0;
     boot->plugins = boot->without = 0;
     boot->start_refused = boot->start_sent = false;
@@ -495,7 +527,8 @@ void boot_init(struct seat *seat)
         .watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
     };
     uv_timer_init(seat->service->loop, &seat->boot.timer);
-    seat->boot.timer.data = seat;
+    uv_timer_init(seat->service->loop, &seat->boot.starts_timer);
+    seat->boot.timer.data = seat->boot.starts_timer.data = seat;
 }
 
 int boot_begin(struct seat *seat)
@@ -514,12 +547,14 @@ void boot_release(struct seat *seat)
 void boot_stop(struct seat *seat)
 {
     uv_timer_stop(&seat->boot.timer);
+    uv_timer_stop(&seat->boot.starts_timer);
 }
 
 void boot_fini(struct seat *seat)
 {
     line_take_back(&seat->boot.settling);
     uv_close((uv_handle_t *)&seat->boot.timer, NULL);
+    uv_close((uv_handle_t *)&seat->boot.starts_timer, NULL);
     if (seat->boot.watch_fd >= 0)
         close(seat->boot.watch_fd);
 }

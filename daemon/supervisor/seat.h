@@ -35,7 +35,7 @@ struct seat;
 
 struct seat_ops {
     void (*changed)(struct seat *seat);               /* what the status line shows */
-    void (*further)(struct seat *seat);               /* its first start is, by one more plugin */
+    void (*further)(struct seat *seat);               /* its first start is, by one more step */
     void (*ready)(struct seat *seat);                 /* an executor has become ready */
     void (*ended)(struct seat *seat);                 /* drained or given up: the process is gone */
     void (*alive)(struct seat *seat);                 /* it gets on, or is about to (watchdog.h) */
@@ -60,6 +60,8 @@ struct seat_boot {
     uint32_t without; /* plugins that this executor has refused, and has to be told to do without */
     /* plugins that this executor has loaded, and that any has before the first was ready */
     uint32_t plugins, plugins_most;
+    uint32_t starts_most; /* so far down the list a plugin's start has begun in any of those */
+    uv_timer_t starts_timer;
     enum log_level told_level;   /* that the executor that runs logs down to */
     uint32_t boots;              /* of executors that became ready */
     struct line_waiter settling; /* the first one is, when what it was given is in the store */

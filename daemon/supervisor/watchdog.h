@@ -10,8 +10,8 @@
  *     when an executor has become ready since then: it dies and is started again, which is the
  *     supervisor's work, not the manager's; while the start that follows one that was ready is put
  *     off (backoff.h), which a new odeond would not do; when a start has got further, by one more
- *     plugin, than any since the last executor that served; while the service stops, which has its
- *     own time limit;
+ *     plugin that is loaded or whose own start begins, than any since the last executor that
+ *     served; while the service stops, which has its own time limit;
  *     while the executor stays down over a broken rule, which a new odeond would start (boot.h).
  *
  * It is not fed, and after its period the manager ends the service and starts it again, with all

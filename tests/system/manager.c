@@ -42,7 +42,7 @@ struct manager {
     bool held, ready, deaf;
     pid_t pid;
     int pidfd, last_status;
-    unsigned starts, ends, readies, crashes, failures, feeds;
+    unsigned starts, ends, readies, crashes, failures, feeds, extensions;
     unsigned long extended_us;
     char status[256];
     char *program, *environment;
@@ -133,9 +133,10 @@ static void take_message(struct manager *manager, char *text, const int *fds, si
             snprintf(manager->status, sizeof(manager->status), "%s", line + 7);
         else if (strcmp(line, "WATCHDOG=1") == 0)
             manager->feeds++;
-        else if (strncmp(line, "EXTEND_TIMEOUT_USEC=", 20) == 0)
+        else if (strncmp(line, "EXTEND_TIMEOUT_USEC=", 20) == 0) {
             manager->extended_us = strtoul(line + 20, NULL, 10);
-        else if (strcmp(line, "READY=1") == 0 && !manager->ready) {
+            manager->extensions++;
+        } else if (strcmp(line, "READY=1") == 0 && !manager->ready) {
             manager->ready = true;
             manager->readies++;
         }
@@ -374,6 +375,11 @@ unsigned manager_crashes(struct manager *manager)
 unsigned manager_failures(struct manager *manager)
 {
     return LOCKED(manager, manager->failures);
+}
+
+unsigned manager_extensions(struct manager *manager)
+{
+    return LOCKED(manager, manager->extensions);
 }
 
 unsigned long manager_extended_us(struct manager *manager)

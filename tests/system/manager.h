@@ -53,7 +53,8 @@ unsigned manager_crashes(struct manager *manager);
 unsigned manager_failures(struct manager *manager);
 /* How often WATCHDOG=1 came. */
 unsigned manager_feeds(struct manager *manager);
-/* The last EXTEND_TIMEOUT_USEC=; 0: there was none. */
+/* How often EXTEND_TIMEOUT_USEC= came, and the last one's value; 0: there was none. */
+unsigned manager_extensions(struct manager *manager);
 unsigned long manager_extended_us(struct manager *manager);
 /* The last STATUS=; the caller frees it. */
 char *manager_status(struct manager *manager);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin under several names (ORDER, which the build defines): its start says so in the log, and
  * tells its actor, which counts what it is told and keeps the sum. The start of the one that the
- * environment names ends the process. */
+ * environment names ends the process; others wait as long as a file of theirs is there. */
 #include "tests/system/order.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <odeon/plugin.h>
 
@@ -43,6 +45,19 @@ RECEIVE_(ORDER_ACTOR, order_get)
 HANDLERS_(ORDER_ACTOR);
 TYPE_(ORDER_ACTOR);
 
+/* The environment has the path without its end, which is the plugin's own. */
+static void wait_for_file(void)
+{
+    const char *waits = getenv("ORDER_WAITS");
+    char path[256];
+
+    if (!waits)
+        return;
+    snprintf(path, sizeof(path), "%s%s", waits, TEXT(ORDER));
+    while (access(path, F_OK) == 0)
+        usleep(1000);
+}
+
 ODEON_PLUGIN_START()
 {
     const char *crashes = getenv("ORDER_CRASHES");
@@ -52,6 +67,7 @@ ODEON_PLUGIN_START()
     odeon_logf(ctx, ODEON_LOG_NOTICE, "order: %s starts", TEXT(ORDER));
     if (crashes && strcmp(crashes, TEXT(ORDER)) == 0)
         abort();
+    wait_for_file();
     if (r == -EEXIST)
         r = odeon_lookup(ctx, "order-" TEXT(ORDER), &ref);
     return r < 0 ? r : odeon_signal(ctx, ref, order_begun);

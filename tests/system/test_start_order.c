@@ -293,6 +293,95 @@ static void test_a_start_may_log(void **state)
     manager_end(manager);
 }
 
+/* A file for the start of each, which waits while it is there: `path` without its end. */
+#define WAITING "/tmp/odeon-test.waits-XXXXXX"
+
+static void name_waiting(const char *path, char name, char *ret_path)
+{
+    snprintf(ret_path, sizeof(WAITING) + 1, "%s%c", path, name);
+}
+
+static void make_waiting(const char *path, const char *names)
+{
+    char file[sizeof(WAITING) + 1];
+
+    for (; *names; names++) {
+        name_waiting(path, *names, file);
+        close(open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    }
+}
+
+static void let_go(const char *path, char name)
+{
+    char file[sizeof(WAITING) + 1];
+
+    name_waiting(path, name, file);
+    assert_int_equal(unlink(file), 0);
+}
+
+static void begin_waiting(char *path)
+{
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(setenv("ORDER_WAITS", path, 1), 0);
+}
+
+static void end_waiting(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unsetenv("ORDER_WAITS"), 0);
+}
+
+/* Both are loaded, which is told once for each, before the first one begins. The period is so long
+ * that nothing else feeds it. */
+static void test_each_start_feeds_the_watchdog(void **state)
+{
+    char path[] = WAITING;
+    struct manager *manager;
+    unsigned fed;
+    pid_t former;
+
+    (void)state;
+    begin_waiting(path);
+    manager = manager_start(&(struct manager_options){
+        .arguments = a_and_b, .environment = "WATCHDOG_USEC=36000000000" });
+    manager_wait_ready(manager);
+    fed = manager_feeds(manager);
+    former = service_executor(manager_service(manager));
+    make_waiting(path, "ab");
+    assert_int_equal(kill(former, SIGKILL), 0);
+    assert_true(wait_until(manager_feeds(manager) == fed + 3));
+    let_go(path, 'a');
+    assert_true(wait_until(manager_feeds(manager) == fed + 4));
+    let_go(path, 'b');
+    service_wait_executor(manager_service(manager), former);
+    assert_int_equal(manager_feeds(manager), fed + 4);
+    end_waiting(path);
+    manager_end(manager);
+}
+
+/* It has as much time for each, also where nobody watches. */
+static void test_each_start_asks_for_time(void **state)
+{
+    char path[] = WAITING;
+    struct manager *manager;
+
+    (void)state;
+    begin_waiting(path);
+    make_waiting(path, "ab");
+    manager = manager_start(&(struct manager_options){ .arguments = a_and_b });
+    assert_true(wait_until(manager_extensions(manager) == 3));
+    let_go(path, 'a');
+    assert_true(wait_until(manager_extensions(manager) == 4));
+    let_go(path, 'b');
+    manager_wait_ready(manager);
+    assert_int_equal(manager_extensions(manager), 4);
+    end_waiting(path);
+    manager_end(manager);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +393,8 @@ int main(void)
         cmocka_unit_test(test_no_start_on_state_that_waits),
         cmocka_unit_test(test_no_start_in_a_start_that_fails),
         cmocka_unit_test(test_a_start_that_crashes),
+        cmocka_unit_test(test_each_start_feeds_the_watchdog),
+        cmocka_unit_test(test_each_start_asks_for_time),
     };
 
     return cmocka_run_group_tests_name("start_order", tests, NULL, NULL);
