@@ -60,8 +60,9 @@ static void commands_executor_remember_plugin(struct seat *seat, struct link_req
         plugin->loaded = true;
         plugin->configured = line != NULL;
         /* whoever puts a new build where a line's was wants it in that place */
-        plugin->line = plugin_store_line_of(config->plugins, config->n_plugins, plugin->path);
+        plugin_store_number(&seat->plugins, config->plugins, config->n_plugins);
         persist_keep_plugin(seat->service->persist, &seat->plugins, plugin);
+        persist_record_lines(seat->service->persist, &seat->plugins);
         plugin_store_sort(&seat->plugins);
     } else {
         log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the "

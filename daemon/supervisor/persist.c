@@ -283,6 +283,13 @@ static int persist_record_plugin(struct persist *persist, const struct kept_plug
                                persist_configured(plugin), plugin->replaces);
 }
 
+void persist_record_lines(struct persist *persist, const struct plugin_store *plugins)
+{
+    for (size_t i = 0; i < plugins->n; i++)
+        registry_set_plugin_configured(&persist->registry, plugins->list[i].serial,
+                                       persist_configured(&plugins->list[i]));
+}
+
 /* A plugin on its way into the store; it may go before it is there. */
 struct persist_plugin {
     struct line_waiter waiter;

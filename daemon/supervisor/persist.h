@@ -91,4 +91,7 @@ void persist_forget_client(struct persist *persist, const struct client *client)
  * will lose it. */
 void persist_keep_plugin(struct persist *persist, struct plugin_store *plugins,
                          struct kept_plugin *plugin);
+/* Their lines have other numbers (plugin_store_number()). One store for each that is recorded: a
+ * crash among them leaves some as they were. */
+void persist_record_lines(struct persist *persist, const struct plugin_store *plugins);
 void persist_forget_plugin(struct persist *persist, const struct kept_plugin *plugin);

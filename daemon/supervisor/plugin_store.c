@@ -155,6 +155,17 @@ uint32_t plugin_store_line_of(char *const *lines, size_t n_lines, const char *pa
     return 0;
 }
 
+void plugin_store_number(struct plugin_store *store, char *const *lines, size_t n_lines)
+{
+    for (size_t i = 0; i < store->n; i++) {
+        struct kept_plugin *plugin = &store->list[i];
+        uint32_t line = plugin_store_line_of(lines, n_lines, plugin->path);
+
+        if (line > 0 || !plugin->configured)
+            plugin->line = line;
+    }
+}
+
 int plugin_store_set_name(struct kept_plugin *plugin, const char *name)
 {
     char *own = strdup(name);

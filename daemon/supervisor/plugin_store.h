@@ -52,6 +52,9 @@ struct kept_plugin *plugin_store_add(struct plugin_store *store, const char *nam
 void plugin_store_sort(struct plugin_store *store);
 /* The line of a path among the configuration's, for `line`. */
 uint32_t plugin_store_line_of(char *const *lines, size_t n_lines, const char *path);
+/* `line` of all that there are, by one reading of the lines: numbers of two say nothing about each
+ * other. Whoever stands for a line that has gone keeps its place. */
+void plugin_store_number(struct plugin_store *store, char *const *lines, size_t n_lines);
 int plugin_store_set_name(struct kept_plugin *plugin, const char *name);
 /* But for those that are left out: they are not loaded. */
 struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name);

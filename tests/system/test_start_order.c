@@ -158,6 +158,52 @@ static void test_the_lines_order(void **state)
     manager_end(manager);
 }
 
+/* Of `a`: its line is behind that of `b` if each is counted in another reading of the lines. */
+static void expect_a_new_build_in_its_place(struct manager *manager, size_t *before)
+{
+    unload(manager, "order_a");
+    load(manager, ORDER("a"));
+    expect_starts(manager, before, "a");
+    manager_kill_executor(manager);
+    expect_starts(manager, before, "ab");
+    manager_kill_both(manager);
+    expect_starts(manager, before, "ab");
+}
+
+/* The configuration that is read after a crash has two lines more, of which nothing is loaded. */
+static void test_a_new_build_behind_a_crash(void **state)
+{
+    static const char *const four[] = { COMMON, LINE("c"), LINE("d"), LINE("a"), LINE("b"), NULL };
+    struct manager *manager = start(a_and_b);
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "ab");
+    manager_set_program(manager, NULL, four);
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "ab");
+    expect_a_new_build_in_its_place(manager, &before);
+    manager_end(manager);
+}
+
+/* So has the one that a reload reads; the file comes before the arguments. */
+static void test_a_new_build_behind_a_reload(void **state)
+{
+    struct manager *manager = start(a_and_b);
+    struct service *service = manager_service(manager);
+    char text[1024];
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "ab");
+    snprintf(text, sizeof(text), "plugin = %s\nplugin = %s\n", ORDER("c"), ORDER("d"));
+    service_configure(service, text);
+    assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
+    assert_true(wait_until(service_log_has(service, "has been read again and applied")));
+    expect_a_new_build_in_its_place(manager, &before);
+    manager_end(manager);
+}
+
 /* What the plugin's actor has been told of starts, in all. */
 static uint64_t ask(struct manager *manager, const char *name)
 {
@@ -389,6 +435,8 @@ int main(void)
         cmocka_unit_test(test_by_hand_behind_the_lines),
         cmocka_unit_test(test_a_new_build_in_its_place),
         cmocka_unit_test(test_the_lines_order),
+        cmocka_unit_test(test_a_new_build_behind_a_crash),
+        cmocka_unit_test(test_a_new_build_behind_a_reload),
         cmocka_unit_test(test_no_start_before_all_are_there),
         cmocka_unit_test(test_no_start_on_state_that_waits),
         cmocka_unit_test(test_no_start_in_a_start_that_fails),
