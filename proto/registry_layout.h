@@ -32,8 +32,9 @@
  *     been found, made or refused. A successor after a crash asks for them again where it is 0.
  * registry_layout.G9  `configured` is a plugin's place, too: REGISTRY_CONFIGURED says that it
  *     stands for a line of the configuration, the bits above which of the lines has its path, from
- *     1. 0 there: none, or a build has stored it that did not say; their serials are in the lines'
- *     order.
+ *     1. 0 there: a build has stored it that did not say; their serials are in the lines' order.
+ *     What was loaded by hand has 0 in all, also from a line's path: such a build takes anything
+ *     else for a line's. Its place is looked up.
  */
 #pragma once
 

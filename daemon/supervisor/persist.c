@@ -274,7 +274,7 @@ static int persist_push_plugin(struct persist *persist, struct kept_plugin *plug
 /* registry_layout.G9 */
 static uint32_t persist_configured(const struct kept_plugin *plugin)
 {
-    return plugin->line << REGISTRY_LINE_SHIFT | (plugin->configured ? REGISTRY_CONFIGURED : 0);
+    return plugin->configured ? plugin->line << REGISTRY_LINE_SHIFT | REGISTRY_CONFIGURED : 0;
 }
 
 static int persist_record_plugin(struct persist *persist, const struct kept_plugin *plugin)

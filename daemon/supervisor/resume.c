@@ -73,7 +73,7 @@ static int resume_restore_plugin(struct seat *seat, const struct registry_plugin
         log_error("plugin %s is lost: its file is not in the store", entry->path);
         seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
         /* its line is no new one, and another one may stand in its place */
-        seat->service->persist->has_dropped_lines |= entry->configured;
+        seat->service->persist->has_dropped_lines |= entry->configured & REGISTRY_CONFIGURED;
         return 0;
     }
     plugin = plugin_store_add(&seat->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
@@ -178,8 +178,21 @@ static void resume_follow_lines(struct seat *seat)
         if (old)
             resume_refresh_plugin(seat, old);
     }
+}
+
+/* After a crash all places are as they are recorded, unless a plugin was loaded by hand from a
+ * line's path: its place is not (registry_layout.G9), and a number of today's lines says nothing
+ * beside recorded ones. */
+static void resume_number_lines(struct seat *seat)
+{
+    const struct config *config = seat->service->config;
+    bool anew = seat->service->persist->clean;
+
     for (size_t i = 0; i < seat->plugins.n; i++)
-        seat->plugins.list[i].line = resume_line_of(config, seat->plugins.list[i].path);
+        anew |= !seat->plugins.list[i].configured &&
+                resume_line_of(config, seat->plugins.list[i].path) > 0;
+    if (anew)
+        plugin_store_number(&seat->plugins, config->plugins, config->n_plugins);
 }
 
 /* Where an entry lies in the registry says nothing: one that is free is taken again. */
@@ -196,6 +209,7 @@ static int resume_restore_plugins(struct seat *seat)
     resume_drop_replaced(seat);
     if (seat->service->persist->clean)
         resume_follow_lines(seat);
+    resume_number_lines(seat);
     plugin_store_sort(&seat->plugins);
     return 0;
 }

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "proto/registry_layout.h"
 #include "tests/system/manager.h"
 #include "tests/system/order.h"
 
@@ -170,6 +171,39 @@ static void expect_a_new_build_in_its_place(struct manager *manager, size_t *bef
     expect_starts(manager, before, "ab");
 }
 
+/* What builds before this one take for whether a plugin is configured. */
+static uint32_t recorded(struct manager *manager, const char *path)
+{
+    static struct registry registry;
+    int fd = manager_store_get(manager, "registry");
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &registry, sizeof(registry), 0), sizeof(registry));
+    close(fd);
+    for (unsigned i = 0; i < ODEON_PLUGINS_MAX; i++)
+        if (registry.plugins[i].state != REGISTRY_FREE &&
+            strcmp(registry.plugins[i].path, path) == 0)
+            return registry.plugins[i].configured;
+    fail_msg("%s is not recorded", path);
+    return 0;
+}
+
+/* It has no number of its own, and would go with its line where it looked like one of those. */
+static void test_by_hand_is_not_configured(void **state)
+{
+    struct manager *manager = start(a_and_b);
+
+    (void)state;
+    assert_int_equal(recorded(manager, ORDER("a")), 1 << REGISTRY_LINE_SHIFT | REGISTRY_CONFIGURED);
+    unload(manager, "order_a");
+    load(manager, ORDER("a"));
+    assert_int_equal(recorded(manager, ORDER("a")), 0);
+    assert_int_equal(recorded(manager, ORDER("b")), 2 << REGISTRY_LINE_SHIFT | REGISTRY_CONFIGURED);
+    manager_kill_both(manager);
+    assert_int_equal(recorded(manager, ORDER("a")), 0);
+    manager_end(manager);
+}
+
 /* The configuration that is read after a crash has two lines more, of which nothing is loaded. */
 static void test_a_new_build_behind_a_crash(void **state)
 {
@@ -187,20 +221,41 @@ static void test_a_new_build_behind_a_crash(void **state)
 }
 
 /* So has the one that a reload reads; the file comes before the arguments. */
-static void test_a_new_build_behind_a_reload(void **state)
+static void reload_with_c_and_d(struct manager *manager)
 {
-    struct manager *manager = start(a_and_b);
     struct service *service = manager_service(manager);
     char text[1024];
-    size_t before = 0;
 
-    (void)state;
-    expect_starts(manager, &before, "ab");
     snprintf(text, sizeof(text), "plugin = %s\nplugin = %s\n", ORDER("c"), ORDER("d"));
     service_configure(service, text);
     assert_int_equal(kill(manager_pid(manager), SIGHUP), 0);
     assert_true(wait_until(service_log_has(service, "has been read again and applied")));
+}
+
+static void test_a_new_build_behind_a_reload(void **state)
+{
+    struct manager *manager = start(a_and_b);
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "ab");
+    reload_with_c_and_d(manager);
     expect_a_new_build_in_its_place(manager, &before);
+    manager_end(manager);
+}
+
+/* The place of what was loaded by hand is counted anew behind a crash, and so all are. */
+static void test_a_new_build_before_a_reload(void **state)
+{
+    struct manager *manager = start(a_and_b);
+    size_t before = 0;
+
+    (void)state;
+    expect_starts(manager, &before, "ab");
+    expect_a_new_build_in_its_place(manager, &before);
+    reload_with_c_and_d(manager);
+    manager_kill_both(manager);
+    expect_starts(manager, &before, "ab");
     manager_end(manager);
 }
 
@@ -437,6 +492,8 @@ int main(void)
         cmocka_unit_test(test_the_lines_order),
         cmocka_unit_test(test_a_new_build_behind_a_crash),
         cmocka_unit_test(test_a_new_build_behind_a_reload),
+        cmocka_unit_test(test_a_new_build_before_a_reload),
+        cmocka_unit_test(test_by_hand_is_not_configured),
         cmocka_unit_test(test_no_start_before_all_are_there),
         cmocka_unit_test(test_no_start_on_state_that_waits),
         cmocka_unit_test(test_no_start_in_a_start_that_fails),
