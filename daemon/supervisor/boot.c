@@ -237,8 +237,11 @@ static void boot_send_rest(struct seat *seat)
     if (!seat->boot.start_sent || !seat_ports_send_all(seat))
         return;
     for (size_t i = 0; i < seat->plugins.n; i++)
-        if (!seat->plugins.list[i].left_out && !seat->plugins.list[i].asked)
+        if (!seat->plugins.list[i].left_out && !seat->plugins.list[i].asked) {
             boot_send_plugin(seat, i);
+            if (!seat->plugins.list[i].asked) /* nor those behind it: plugin_store.P1 */
+                return;
+        }
     boot_send_go_without(seat);
 }
 
