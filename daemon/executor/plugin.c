@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> can
  * the types be had? -> the plugin's init -> out of quarantine -> types -> the plugin's start, which
- * at a start of the executor waits for the other plugins (plugin.L4). The
- * plugin's own init comes before its types can be seen: workers run, and whoever finds a type may
- * spawn at once. */
+ * at a start of the executor waits for the other plugins (plugin.L4). The plugin's own init comes
+ * before its types can be seen: workers run, and whoever finds a type may spawn at once. */
 #include "daemon/executor/plugin.h"
 
 #include <dlfcn.h>

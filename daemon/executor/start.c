@@ -541,8 +541,9 @@ static void start_on_plugin_starts(void *userdata, unsigned index)
     executor_publish_loading(executor, executor->plugin_places[index]);
 }
 
-/* Whoever is refused has been by now, and the service goes without it: this executor serves, and
- * what the plugins' starts do is not done by another one again. */
+/* Whoever is refused has been by now, and the service goes without it: no executor ends over that
+ * any more, to have what the plugins' starts do done again by the next one. What else may fail has
+ * that done again: workers and events that cannot be had, a death. */
 static void start_run_starts(struct executor *executor)
 {
     plugin_registry_run_starts(executor->plugins, start_on_plugin_starts, executor);

@@ -413,7 +413,7 @@ struct odeon_plugin {
      * start before. What it returns is logged if it is not 0; what it has done stays. At a start of
      * the executor none is called before all plugins have been loaded, or gone without; they come
      * in the order of the configuration's lines, then those that were loaded by hand, in the order
-     * of their loads. */
+     * of their loads. A line that is new beside such comes last, once. */
     int (*start)(struct odeon_context *ctx);
     uint64_t reserved[6];
 };
