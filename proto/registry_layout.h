@@ -19,7 +19,9 @@
  *     stays: the next port there has another.
  * registry_layout.G5  Settings lie here twice; `settings_copy` says which copy counts, by one
  *     store.  A copy has those in force, and behind them those of the configuration as it was last
- *     read: what a reload finds other than that is what has been edited.
+ *     read: what a reload finds other than that is what has been edited. Beside both it has
+ *     odeond's own as they were last read, with numbers for the names of users and groups; they
+ *     always have room, so that no right that a reload took comes back for want of it.
  * registry_layout.G6  A plugin that the entry of another one says it replaces does not count: its
  *     file has been read anew, and it goes when that is in force.  Two that have a path in common
  *     and do not say so were loaded one after the other from there. Nor does one count of whose
@@ -51,7 +53,8 @@
 enum {
     REGISTRY_TOKEN_BYTES = 16,
     REGISTRY_PATH_BYTES = 4096,
-    REGISTRY_SETTINGS_BYTES = 65536,
+    REGISTRY_SETTINGS_BYTES = 49152,
+    REGISTRY_OWN_BYTES = 16380,
 };
 
 enum registry_state {
@@ -101,11 +104,20 @@ struct registry_plugin {
 struct registry_settings {
     uint32_t n, bytes;
     char text[REGISTRY_SETTINGS_BYTES];
+    /* odeond's own, written alike. A build that knew nothing of them counted these bytes to `text`,
+     * and has never had so many. */
+    uint32_t own_bytes;
+    char own[REGISTRY_OWN_BYTES];
 };
+_Static_assert(sizeof(struct registry_settings) == 8 + 65536, "as before there were own ones");
 
 struct registry_header {
     _Atomic uint64_t magic;
-    uint32_t version, reserved;
+    uint32_t version;
+    /* `epoch` of the last odeond that kept its own settings here, or one more while it starts; so
+     * those count of which no build has started since that knows nothing of them, but for one that
+     * starts behind a kill in the middle of that. 0: none, or an orderly end has begun */
+    _Atomic uint32_t own_epoch;
     uint64_t layout_hash;
     uint64_t instance;      /* random: names this state, so that nobody takes another's for it */
     _Atomic uint64_t epoch; /* odeonds that have started on it */

@@ -103,6 +103,16 @@ int access_set(struct access *access, enum role role, const char *value, char *t
     return 0;
 }
 
+void access_describe(const struct access_list *list, char text[ACCESS_LIST_MAX])
+{
+    size_t n = (size_t)snprintf(text, ACCESS_LIST_MAX, "%s", list->everybody ? "*" : "");
+
+    for (size_t i = 0; i < list->n_users; i++)
+        n += (size_t)snprintf(text + n, ACCESS_LIST_MAX - n, " %u", (unsigned)list->users[i]);
+    for (size_t i = 0; i < list->n_groups; i++)
+        n += (size_t)snprintf(text + n, ACCESS_LIST_MAX - n, " @%u", (unsigned)list->groups[i]);
+}
+
 static bool access_list_has(const struct access_list *list, const struct peer *peer)
 {
     for (size_t i = 0; i < list->n_users; i++)

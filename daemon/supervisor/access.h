@@ -14,7 +14,11 @@
 #include "daemon/supervisor/peer.h"
 #include "daemon/supervisor/roles.h"
 
-enum { ACCESS_NAMES_MAX = 32, ACCESS_TEXT_MAX = 320 };
+enum {
+    ACCESS_NAMES_MAX = 32,
+    ACCESS_TEXT_MAX = 320,
+    ACCESS_LIST_MAX = 2 * ACCESS_NAMES_MAX * 12 + 8, /* blank, '@' and ten digits each */
+};
 #define ACCESS_GROUP "odeon-admin" /* has every role where nothing else is configured */
 
 struct access_list {
@@ -34,6 +38,8 @@ void access_init(struct access *access);
 /* "*", users, and groups with '@', by name or number, between commas or blanks. 0, or -EINVAL with
  * a reason in `text` (ACCESS_TEXT_MAX). */
 int access_set(struct access *access, enum role role, const char *value, char *text);
+/* As access_set() reads it, with numbers for names. */
+void access_describe(const struct access_list *list, char text[ACCESS_LIST_MAX]);
 /* By name or number.  0 or -ENOENT. */
 int access_find_group(const char *name, gid_t *ret_gid);
 /* A set of roles, one bit each; 0: none, the peer has no business here. */

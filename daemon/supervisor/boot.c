@@ -15,6 +15,7 @@
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/drain.h"
 #include "daemon/supervisor/options.h"
+#include "daemon/supervisor/own_settings.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/safe_mode.h"
 #include "daemon/supervisor/seat.h"
@@ -357,11 +358,14 @@ static void boot_become_ready(struct seat *seat)
 static void boot_on_settled(struct line_waiter *waiter, int error)
 {
     struct seat *seat = (struct seat *)((char *)waiter - offsetof(struct seat, boot.settling));
+    struct setting_list own = { 0 };
 
     if (seat->given_up)
         return;
+    own_settings_list(seat->service->config, &own);
     persist_record_settled(seat->service->persist, &seat->plugins, &seat->settings,
-                           &seat->service->config->executor, error);
+                           &seat->service->config->executor, &own, error);
+    setting_list_fini(&own);
     start_actors_begin(seat, boot_become_ready);
 }
 

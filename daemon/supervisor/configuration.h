@@ -20,6 +20,7 @@ struct config {
     enum log_level log_level;
     bool developer;        /* plugins are loaded where they lie; small sizes */
     bool argument_refused; /* config_load() has refused an argument, not what the file has */
+    bool unread;           /* it could not be: what a former service had read counts */
     uint64_t drain_timeout_ns;
     uint64_t plugin_load_ns; /* 0: any time */
     uint64_t restart_delay_max_ns;

@@ -288,18 +288,34 @@ static int options_be_small(struct config *config)
     return r;
 }
 
-static const char *const known_sections[] = { "odeond", "executor", NULL };
-
-int config_load(struct config *config, const struct options *options, char *text)
+static void options_init(struct config *config)
 {
-    int r;
-
     *config = (struct config){ .log_level = LOG_LEVEL_INFO,
                                .drain_timeout_ns = UINT64_C(5000000000),
                                .plugin_load_ns = UINT64_C(30000000000),
                                .restart_delay_max_ns = UINT64_C(2000000000),
                                .rule_stops_max = 3 };
     options_access_init(config);
+}
+
+void config_init_unread(struct config *config)
+{
+    options_init(config);
+    config->unread = true;
+}
+
+int config_set_own(struct config *config, const char *key, const char *value, char *text)
+{
+    return options_set_key(config, "odeond", key, value, text);
+}
+
+static const char *const known_sections[] = { "odeond", "executor", NULL };
+
+int config_load(struct config *config, const struct options *options, char *text)
+{
+    int r;
+
+    options_init(config);
     text[0] = '\0';
     if (options->developer) {
         r = options_be_small(config);

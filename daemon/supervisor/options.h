@@ -36,5 +36,10 @@ void options_fini(struct options *options);
 /* Defaults, those of --developer, then the file, then the command line. A missing file is fine
  * unless it was asked for. 0, or negative errno with a reason in `text`. */
 int config_load(struct config *config, const struct options *options, char *text);
+/* Nothing has been read: the defaults, and `unread`. */
+void config_init_unread(struct config *config);
+/* One of odeond's own keys. 0, or negative errno with a reason in `text`; -ENOENT without one: it
+ * has no such key. */
+int config_set_own(struct config *config, const char *key, const char *value, char *text);
 void config_fini(struct config *config);
 const char *config_log_level_name(enum log_level level);

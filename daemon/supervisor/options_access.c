@@ -113,11 +113,67 @@ static int options_access_set_socket_group(struct config *config, const char *va
 void options_access_init(struct config *config)
 {
     access_init(&config->access);
+    config->quotas = (struct quotas){ .everybody = false };
     for (size_t i = 0; i < N_QUOTA_KEYS; i++)
         *options_access_quota_at(&config->quotas, i) = quota_keys[i].initial;
     config->quotas.limits[QUOTA_DESCRIPTORS] = accounts_descriptors_limit() / DESCRIPTORS_OF_USER;
     config->socket_mode = 0600;
     config->socket_group = -1;
+}
+
+void options_access_clear(struct config *config)
+{
+    int64_t group = config->socket_group;
+
+    options_access_init(config);
+    config->access = (struct access){ 0 };
+    config->socket_group = group;
+}
+
+static int options_access_list_roles(const struct access *access, struct setting_list *list)
+{
+    char key[32], value[ACCESS_LIST_MAX];
+    int r = setting_list_set(list, "overflow-user", access->overflow_user ? "yes" : "no");
+
+    for (unsigned i = 0; i < ROLE_N && r == 0; i++) {
+        snprintf(key, sizeof(key), "role-%s", role_name((enum role)i));
+        access_describe(&access->lists[i], value);
+        r = setting_list_set(list, key, value);
+    }
+    return r;
+}
+
+/* One that no line could say is the default, and follows the bound that it is made of. */
+static int options_access_list_quotas(const struct quotas *quotas, struct setting_list *list)
+{
+    struct quotas copy = *quotas;
+    int r = setting_list_set(list, "quotas-bind", quotas->everybody ? "all" : "others");
+
+    for (size_t i = 0; i < N_QUOTA_KEYS && r == 0; i++) {
+        uint64_t number = *options_access_quota_at(&copy, i);
+        char value[24];
+
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
+        if (number <= quota_keys[i].max)
+            r = setting_list_set(list, quota_keys[i].key, value);
+    }
+    return r;
+}
+
+int options_access_list(const struct config *config, struct setting_list *list)
+{
+    char value[24];
+    int r = options_access_list_roles(&config->access, list);
+
+    if (r == 0)
+        r = options_access_list_quotas(&config->quotas, list);
+    snprintf(value, sizeof(value), "0%o", config->socket_mode);
+    if (r == 0)
+        r = setting_list_set(list, "socket-mode", value);
+    snprintf(value, sizeof(value), "%lld", (long long)config->socket_group);
+    if (r == 0 && config->socket_group >= 0)
+        r = setting_list_set(list, "socket-group", value);
+    return r;
 }
 
 int options_access_set(struct config *config, const char *key, const char *value, char *text)

@@ -400,7 +400,8 @@ void persist_note_actors(struct persist *persist, bool made)
 
 void persist_record_settled(struct persist *persist, struct plugin_store *plugins,
                             const struct setting_list *in_force,
-                            const struct setting_list *configured, int error)
+                            const struct setting_list *configured, const struct setting_list *own,
+                            int error)
 {
     if (!persist_is_on(persist))
         return;
@@ -424,7 +425,7 @@ void persist_record_settled(struct persist *persist, struct plugin_store *plugin
     for (size_t i = 0; i < persist->n_dropped; i++)
         persist_forget_serial(persist, persist->dropped[i]);
     persist->n_dropped = 0;
-    if (registry_put_settings(&persist->registry, in_force, configured) < 0)
+    if (registry_put_settings(&persist->registry, in_force, configured, own) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
     if (persist_wants_actors(persist))
         persist_note_actors(persist, false);

@@ -63,7 +63,8 @@ int persist_settle(struct persist *persist, struct plugin_store *plugins,
                    struct line_waiter *waiter);
 void persist_record_settled(struct persist *persist, struct plugin_store *plugins,
                             const struct setting_list *in_force,
-                            const struct setting_list *configured, int error);
+                            const struct setting_list *configured, const struct setting_list *own,
+                            int error);
 /* Whether this start finds or makes the actors that the configuration names: not after a crash, if
  * the former service had done so. */
 bool persist_wants_actors(const struct persist *persist);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <odeon/version.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,9 +43,25 @@ static int registry_map_file(struct registry_file *file)
     return 0;
 }
 
+/* No build has started on it since its own settings were kept that knows nothing of them: one that
+ * knows takes `own_epoch` along, first of all. The exception: one that knows is killed between the
+ * two stores of its start, and the next to start is one that does not: that one's start looks like
+ * the second store, and what had been read before it counts once more. */
+static bool registry_has_own(const struct registry_header *header)
+{
+    uint32_t own = atomic_load_explicit(&header->own_epoch, memory_order_acquire),
+             now = (uint32_t)atomic_load_explicit(&header->epoch, memory_order_relaxed);
+
+    return own != 0 && own - now <= 1;
+}
+
 static void registry_begin_epoch(struct registry *map)
 {
-    atomic_fetch_add_explicit(&map->header.epoch, 1, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&map->header.epoch, memory_order_relaxed) + 1;
+
+    if (registry_has_own(&map->header))
+        atomic_store_explicit(&map->header.own_epoch, (uint32_t)next, memory_order_release);
+    atomic_store_explicit(&map->header.epoch, next, memory_order_release);
     snprintf(map->header.service, sizeof(map->header.service), "%s", ODEON_VERSION);
 }
 
@@ -82,18 +99,37 @@ static int registry_refuse(struct registry_file *file, char *text, const char *w
     return -EPROTO;
 }
 
+static bool registry_is_of_layout(const struct registry_header *head)
+{
+    return head->version == REGISTRY_VERSION && head->layout_hash == REGISTRY_LAYOUT_HASH;
+}
+
+/* False: it is none. */
+static bool registry_read_header(int fd, struct registry_header *head)
+{
+    return pread(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head) &&
+           atomic_load_explicit(&head->magic, memory_order_relaxed) == REGISTRY_MAGIC;
+}
+
+bool registry_is_of_crash(int fd)
+{
+    struct registry_header head;
+
+    return registry_read_header(fd, &head) && registry_is_of_layout(&head) &&
+           atomic_load_explicit(&head.settled, memory_order_relaxed) &&
+           !atomic_load_explicit(&head.clean, memory_order_relaxed) && registry_has_own(&head);
+}
+
 int registry_open(struct registry_file *file, int fd, char *text)
 {
     struct registry_header head;
-    ssize_t n = pread(fd, &head, sizeof(head), 0);
     char why[256];
     int r;
 
     *file = (struct registry_file){ .fd = fd };
-    if (n != (ssize_t)sizeof(head) ||
-        atomic_load_explicit(&head.magic, memory_order_relaxed) != REGISTRY_MAGIC)
+    if (!registry_read_header(fd, &head))
         return registry_refuse(file, text, "what the service manager kept as 'registry' is none");
-    if (head.version != REGISTRY_VERSION || head.layout_hash != REGISTRY_LAYOUT_HASH) {
+    if (!registry_is_of_layout(&head)) {
         snprintf(why, sizeof(why),
                  "the kept registry is of layout %u (%016llx), written by odeond %.31s; this "
                  "odeond, %s, has layout "
@@ -306,54 +342,125 @@ void registry_free_plugin(struct registry_file *file, uint32_t serial)
 
 /* ---- settings */
 
-static int registry_append(struct registry_settings *copy, const char *word)
+/* Words, each ended by a NUL. */
+struct registry_text {
+    char *text;
+    size_t size, bytes;
+};
+
+static int registry_append(struct registry_text *to, const char *word)
 {
     size_t bytes = strlen(word) + 1;
 
-    if (bytes > sizeof(copy->text) - copy->bytes)
+    if (bytes > to->size - to->bytes)
         return -ENOSPC;
-    memcpy(copy->text + copy->bytes, word, bytes);
-    copy->bytes += (uint32_t)bytes;
+    memcpy(to->text + to->bytes, word, bytes);
+    to->bytes += bytes;
     return 0;
 }
 
-/* How many, or -ENOSPC. */
-static int registry_append_list(struct registry_settings *copy, const struct setting_list *settings)
+static int registry_append_list(struct registry_text *to, const struct setting_list *settings)
 {
     for (size_t i = 0; i < settings->n; i++)
-        if (registry_append(copy, settings->list[i].key) < 0 ||
-            registry_append(copy, settings->list[i].value) < 0)
+        if (registry_append(to, settings->list[i].key) < 0 ||
+            registry_append(to, settings->list[i].value) < 0)
             return -ENOSPC;
-    return (int)settings->n;
+    return 0;
+}
+
+/* The copy that does not count, and may be written. */
+static struct registry_settings *registry_spare(const struct registry_file *file, uint32_t *ret)
+{
+    *ret = !atomic_load_explicit(&file->map->header.settings_copy, memory_order_relaxed);
+    return &file->map->settings[*ret];
+}
+
+static void registry_set_own_epoch(struct registry_header *header, uint32_t to)
+{
+    atomic_store_explicit(&header->own_epoch, to, memory_order_release);
+}
+
+/* registry_layout.G5: from here on the copy counts, all of it. */
+static void registry_finish_copy(struct registry_file *file, uint32_t copy,
+                                 const struct setting_list *own)
+{
+    struct registry_settings *settings = &file->map->settings[copy];
+    struct registry_text to = { .text = settings->own, .size = sizeof(settings->own) };
+    struct registry_header *header = &file->map->header;
+    int r = registry_append_list(&to, own);
+    bool known = own->n > 0 && !file->own_forgotten;
+
+    check("registry_layout.G5", r == 0);
+    settings->own_bytes = (uint32_t)to.bytes;
+    /* at no time does a copy count that has none while `own_epoch` says that there are some */
+    if (!known)
+        registry_set_own_epoch(header, 0);
+    CRASH_POINT();
+    atomic_store_explicit(&header->settings_copy, copy, memory_order_release);
+    CRASH_POINT();
+    if (known)
+        registry_set_own_epoch(
+            header, (uint32_t)atomic_load_explicit(&header->epoch, memory_order_relaxed));
+}
+
+/* A build before there were own settings may have written text where they lie by now. It stays as
+ * it is until other settings take its place. */
+static bool registry_has_long_text(const struct registry_file *file,
+                                   const struct registry_settings *copy)
+{
+    return copy->bytes > sizeof(copy->text) && !registry_has_own(&file->map->header);
+}
+
+void registry_put_own(struct registry_file *file, const struct setting_list *own)
+{
+    struct registry_settings *copy;
+    uint32_t spare;
+
+    if (!file->map)
+        return;
+    copy = registry_spare(file, &spare);
+    if (registry_has_long_text(file, &file->map->settings[!spare]))
+        return;
+    memcpy(copy, &file->map->settings[!spare], offsetof(struct registry_settings, own_bytes));
+    registry_finish_copy(file, spare, own);
+}
+
+void registry_forget_own(struct registry_file *file)
+{
+    file->own_forgotten = true;
+    if (!file->map)
+        return;
+    CRASH_POINT();
+    registry_set_own_epoch(&file->map->header, 0);
+    CRASH_POINT();
 }
 
 int registry_put_settings(struct registry_file *file, const struct setting_list *in_force,
-                          const struct setting_list *configured)
+                          const struct setting_list *configured, const struct setting_list *own)
 {
     struct registry_settings *copy;
-    uint32_t other;
-    int n;
+    struct registry_text to;
+    uint32_t spare;
 
     if (!file->map)
         return 0;
-    other = !atomic_load_explicit(&file->map->header.settings_copy, memory_order_relaxed);
-    copy = &file->map->settings[other];
-    copy->bytes = 0;
-    n = registry_append_list(copy, in_force);
-    if (n < 0 || registry_append_list(copy, configured) < 0)
+    copy = registry_spare(file, &spare);
+    to = (struct registry_text){ .text = copy->text, .size = sizeof(copy->text) };
+    if (registry_append_list(&to, in_force) < 0 || registry_append_list(&to, configured) < 0) {
+        registry_put_own(file, own);
         return -ENOSPC;
-    copy->n = (uint32_t)n;
-    CRASH_POINT();
-    check("registry_layout.G5", copy->n == in_force->n);
-    atomic_store_explicit(&file->map->header.settings_copy, other, memory_order_release);
+    }
+    copy->n = (uint32_t)in_force->n;
+    copy->bytes = (uint32_t)to.bytes;
+    registry_finish_copy(file, spare, own);
     return 0;
 }
 
 /* The next word of the text, or NULL at its end. */
-static const char *registry_next_word(const struct registry_settings *copy, size_t *at)
+static const char *registry_next_word(const struct registry_text *from, size_t *at)
 {
-    size_t bytes = copy->bytes < sizeof(copy->text) ? copy->bytes : sizeof(copy->text), length;
-    const char *word = copy->text + *at;
+    size_t bytes = from->bytes < from->size ? from->bytes : from->size, length;
+    const char *word = from->text + *at;
 
     if (*at >= bytes)
         return NULL;
@@ -365,36 +472,62 @@ static const char *registry_next_word(const struct registry_settings *copy, size
 }
 
 /* 1: one more is in the list; 0: the text has no more; negative errno. */
-static int registry_next_setting(const struct registry_settings *copy, size_t *at,
+static int registry_next_setting(const struct registry_text *from, size_t *at,
                                  struct setting_list *settings)
 {
-    const char *key = registry_next_word(copy, at),
-               *value = key ? registry_next_word(copy, at) : NULL;
+    const char *key = registry_next_word(from, at),
+               *value = key ? registry_next_word(from, at) : NULL;
     int r = value ? setting_list_set(settings, key, value) : -EPROTO;
 
-    if (!key && *at >= copy->bytes)
+    if (!key && *at >= from->bytes)
         return 0;
     return r < 0 ? r : 1;
+}
+
+static struct registry_settings *registry_counting(const struct registry_file *file)
+{
+    return &file->map->settings[atomic_load_explicit(&file->map->header.settings_copy,
+                                                     memory_order_acquire) &
+                                1];
 }
 
 int registry_get_settings(const struct registry_file *file, struct setting_list *in_force,
                           struct setting_list *configured)
 {
-    const struct registry_settings *copy;
+    struct registry_settings *copy;
+    struct registry_text from;
     size_t at = 0;
     int r = 1;
 
     if (!file->map)
         return 0;
-    copy = &file->map->settings[atomic_load_explicit(&file->map->header.settings_copy,
-                                                     memory_order_acquire) &
-                                1];
+    copy = registry_counting(file);
+    from = (struct registry_text){ (char *)copy + offsetof(struct registry_settings, text),
+                                   sizeof(copy->text), copy->bytes };
+    if (registry_has_long_text(file, copy))
+        from.size = sizeof(*copy) - offsetof(struct registry_settings, text);
     for (uint32_t i = 0; i < copy->n; i++) {
-        r = registry_next_setting(copy, &at, in_force);
+        r = registry_next_setting(&from, &at, in_force);
         if (r <= 0)
             return r < 0 ? r : -EPROTO;
     }
     while (r > 0)
-        r = registry_next_setting(copy, &at, configured);
+        r = registry_next_setting(&from, &at, configured);
+    return r;
+}
+
+int registry_get_own(const struct registry_file *file, struct setting_list *own)
+{
+    struct registry_settings *copy;
+    struct registry_text from;
+    size_t at = 0;
+    int r = 1;
+
+    if (!file->map || !registry_has_own(&file->map->header))
+        return 0;
+    copy = registry_counting(file);
+    from = (struct registry_text){ copy->own, sizeof(copy->own), copy->own_bytes };
+    while (r > 0)
+        r = registry_next_setting(&from, &at, own);
     return r;
 }

@@ -17,6 +17,7 @@ enum { REGISTRY_TEXT_MAX = 512 };
 struct registry_file {
     int fd;
     struct registry *map;
+    bool own_forgotten; /* registry_forget_own() */
 };
 
 /* A new one; `instance` 0: with a name of its own.  0 or negative errno. */
@@ -52,8 +53,18 @@ void registry_set_plugin_configured(struct registry_file *file, uint32_t serial,
                                     uint32_t configured);
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 
-/* registry_layout.G5.  0 or -ENOSPC: the former ones stay. */
+/* registry_layout.G5.  0 or -ENOSPC: the former ones stay, but for `own`. */
 int registry_put_settings(struct registry_file *file, const struct setting_list *in_force,
-                          const struct setting_list *configured);
+                          const struct setting_list *configured, const struct setting_list *own);
+/* `own` alone: what else was there stays. */
+void registry_put_own(struct registry_file *file, const struct setting_list *own);
+/* From here on none of odeond's own are known, whoever puts some: the end is an orderly one, and
+ * the next start goes by the configuration, however far this one comes. */
+void registry_forget_own(struct registry_file *file);
 int registry_get_settings(const struct registry_file *file, struct setting_list *in_force,
                           struct setting_list *configured);
+/* Nothing is added where there are none. 0, -EPROTO, -ENOSPC, -ENOMEM. */
+int registry_get_own(const struct registry_file *file, struct setting_list *own);
+/* Whether `fd` is a registry of this layout which an odeond has left that crashed, and in it its
+ * own settings. Nothing is changed. */
+bool registry_is_of_crash(int fd);

@@ -40,7 +40,7 @@ static void reload_warn_about_the_rest(const struct config *old, const struct co
 
     for (size_t i = 0; i < old->n_plugins && !plugins_differ; i++)
         plugins_differ = strcmp(old->plugins[i], new->plugins[i]) != 0;
-    if (plugins_differ)
+    if (plugins_differ && !old->unread)
         log_warning("reload: the list of plugins is read at the start of the service only; use "
                     "odeonctl plugin load "
                     "and unload");

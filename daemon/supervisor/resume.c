@@ -16,6 +16,7 @@
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/crash_point.h"
 #include "daemon/supervisor/departed.h"
+#include "daemon/supervisor/own_settings.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/seat.h"
@@ -23,6 +24,38 @@
 #include "proto/port_layout.h"
 
 /* ---- settings */
+
+/* For want of memory or descriptors, not for what it is: the next start may find them. */
+static int resume_put_off(int error)
+{
+    log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
+              strerror(-error));
+    return error;
+}
+
+/* 0, also where a build has left the state that kept none: then what has been read counts. Where
+ * they are spoilt nobody has a role, whatever the configuration says: it may have been edited, and
+ * give more than had been read. */
+static int resume_restore_own(struct persist *persist, struct config *config)
+{
+    struct setting_list own = { 0 };
+    int r = registry_get_own(&persist->registry, &own);
+
+    if (r < 0)
+        setting_list_fini(&own);
+    if (r == -ENOMEM)
+        return resume_put_off(r);
+    if (r < 0)
+        log_error("roles and quotas as the former service had read them are spoilt: until a reload "
+                  "nobody has a role, and limits are the defaults; so is the socket's mode until "
+                  "an orderly restart");
+    else if (own.n > 0 && !config->unread)
+        own_settings_tell_edited(config, &own);
+    if (r < 0 || own.n > 0 || config->unread)
+        own_settings_restore(config, &own);
+    setting_list_fini(&own);
+    return 0;
+}
 
 /* After a crash everything is as it was, and the configuration counts as it was last read by the
  * former service: a later reload finds what has changed since. After an orderly end the
@@ -34,11 +67,17 @@ static int resume_restore_settings(struct seat *seat, struct config *config)
     struct setting_list known = { 0 };
     int r = registry_get_settings(&persist->registry, &seat->settings, &known);
 
+    if (r < 0)
+        log_error("the executor's settings in the kept registry cannot be read: %s; odeond "
+                  "--discard-state gives the state up",
+                  strerror(-r));
     if (persist->resumed && !persist->clean) {
         struct setting_list edited = config->executor;
 
         config->executor = known;
         known = edited;
+        if (r == 0)
+            r = resume_restore_own(persist, config);
     } else if (r == 0) {
         r = setting_list_merge(&seat->settings, &config->executor);
     }
@@ -365,14 +404,6 @@ static int resume_begin_anew(struct seat *seat, uint64_t instance)
     return r;
 }
 
-/* For want of memory or descriptors, not for what it is: the next start may find them. */
-static int resume_put_off(int error)
-{
-    log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
-              strerror(-error));
-    return error;
-}
-
 static int resume_state(struct seat *seat)
 {
     struct persist *persist = seat->service->persist;
@@ -423,18 +454,34 @@ static int resume_take_state(struct seat *seat, bool discard)
     return 0;
 }
 
-int resume_begin(struct seat *seat, struct config *config, const struct resume_from *from)
+int resume_open(struct seat *seat, bool store)
 {
     struct persist *persist = seat->service->persist;
-    int r = store_open(&persist->store, from->store);
+    int r = store_open(&persist->store, store);
 
     if (r < 0) {
         log_error("what the service manager has passed cannot be taken: %s", strerror(-r));
         return r;
     }
     persist->listener_fd = store_take_listener(&persist->store);
+    return 0;
+}
+
+bool resume_knows_configuration(const struct seat *seat)
+{
+    const struct store *store = &seat->service->persist->store;
+    int fd = store->enabled ? store_look(store, "registry") : -1;
+
+    return fd >= 0 && registry_is_of_crash(fd);
+}
+
+int resume_begin(struct seat *seat, struct config *config, bool discard)
+{
+    struct persist *persist = seat->service->persist;
+    int r = 0;
+
     if (persist->store.enabled)
-        r = resume_take_state(seat, from->discard);
+        r = resume_take_state(seat, discard);
     if (r == 0 && !persist->refused)
         r = resume_restore_settings(seat, config);
     return r;

@@ -12,14 +12,14 @@ struct client;
 struct config;
 struct seat;
 
-struct resume_from {
-    bool store;   /* there may be one; not in the foreground */
-    bool discard; /* what lies there is given up */
-};
-
-/* Before anything is made: the intake, and from it the state of the seat. `config`: settings of
- * another build's are taken out. 0 or negative errno; persist.R1 is `refused`. */
-int resume_begin(struct seat *seat, struct config *config, const struct resume_from *from);
+/* The intake. `store`: there may be one; not in the foreground. 0 or negative errno. */
+int resume_open(struct seat *seat, bool store);
+/* What lies there says what the configuration was: a crash was the end of who had read it. */
+bool resume_knows_configuration(const struct seat *seat);
+/* Before anything is made: from the intake the state of the seat. `discard`: what lies there is
+ * given up. `config`: behind a crash it becomes what the former service had read. 0 or negative
+ * errno; persist.R1 is `refused`. */
+int resume_begin(struct seat *seat, struct config *config, bool discard);
 /* The event loop is there: clients that may come back. -ENOMEM: nothing that is of use has been
  * touched. */
 int resume_clients(struct seat *seat);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/common/log.h"
 #include "daemon/supervisor/closer.h"
 #include "daemon/supervisor/runtime.h"
 
@@ -239,13 +240,20 @@ static int runtime_verify_socket(struct runtime *runtime, char *text)
 }
 
 /* It is made for its owner alone; nobody listens yet when others are let in. */
-static int runtime_open_socket_to_group(const struct runtime *runtime, char *text)
+static int runtime_open_socket_to_group(struct runtime *runtime, char *text)
 {
     if (runtime->socket_group >= 0 &&
-        lchown(runtime->socket_path, (uid_t)-1, (gid_t)runtime->socket_group) < 0)
-        return runtime_fail(text, -errno,
-                            "%.200s: it cannot be given to group %u (socket-group): %s",
-                            runtime->socket_path, (unsigned)runtime->socket_group, strerror(errno));
+        lchown(runtime->socket_path, (uid_t)-1, (gid_t)runtime->socket_group) < 0) {
+        int r =
+            runtime_fail(text, -errno, "%.200s: it cannot be given to group %u (socket-group): %s",
+                         runtime->socket_path, (unsigned)runtime->socket_group, strerror(errno));
+
+        if (!runtime->group_may_fail)
+            return r;
+        log_error("%s; it stays at mode 0600", text);
+        runtime->socket_mode = 0600;
+        return 0;
+    }
     if (runtime->socket_mode != 0600 && chmod(runtime->socket_path, runtime->socket_mode) < 0)
         return runtime_fail(text, -errno, "%.200s: its mode cannot be set: %s",
                             runtime->socket_path, strerror(errno));

@@ -22,6 +22,7 @@ struct runtime {
     bool socket_is_ours;  /* made by us, not passed in: removed at the end */
     unsigned socket_mode; /* of one that we make: 0600 until the caller says otherwise */
     int64_t socket_group; /* -1: as it comes */
+    bool group_may_fail;  /* then the socket stays at 0600 */
     dev_t socket_device;
     ino_t socket_inode;
 };

@@ -7,6 +7,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/own_settings.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/seat.h"
 
@@ -29,19 +30,37 @@ static void seat_settings_take(struct seat *seat, const Odeon__Setting *setting)
 static void seat_settings_keep(struct seat *seat)
 {
     const struct service *service = seat->service;
+    struct setting_list own = { 0 };
 
+    own_settings_list(service->config, &own);
     if (registry_put_settings(&service->persist->registry, &seat->settings,
-                              &service->config->executor) < 0)
+                              &service->config->executor, &own) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
+    setting_list_fini(&own);
+}
+
+/* What a start has not put into force so far is left as it is, but for odeond's own settings: those
+ * of a reload are in force at once, and where this start ends before it has come so far, the next
+ * one gives nobody a role that the reload took. */
+static void seat_settings_keep_own(struct seat *seat)
+{
+    struct setting_list own = { 0 };
+
+    own_settings_list(seat->service->config, &own);
+    registry_put_own(&seat->service->persist->registry, &own);
+    setting_list_fini(&own);
 }
 
 void seat_settings_note_configured(struct seat *seat)
 {
     const struct persist *persist = seat->service->persist;
 
-    /* else it is recorded when a start has come so far, or nothing is to be touched (persist.R1) */
-    if (persist->in_force && !persist->refused)
+    if (persist->refused) /* persist.R1 */
+        return;
+    if (persist->in_force)
         seat_settings_keep(seat);
+    else
+        seat_settings_keep_own(seat);
 }
 
 void seat_settings_note_kept(struct seat *seat, const Odeon__Report *report)

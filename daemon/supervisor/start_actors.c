@@ -138,7 +138,8 @@ void start_actors_go_on(struct seat *seat)
     for (size_t i = 0; i < lines->n && !seat->stopping; i++)
         if (actors->pending[i] && start_actors_ask_next(seat, i))
             return;
-    if (!seat->stopping) {
+    /* which there are is not known where the configuration could not be read */
+    if (!seat->stopping && !seat->service->config->unread) {
         CRASH_POINT();
         persist_note_actors(seat->service->persist, true);
         CRASH_POINT();

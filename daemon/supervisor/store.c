@@ -79,12 +79,17 @@ int store_take_listener(struct store *store)
     return -1;
 }
 
-bool store_has(const struct store *store, const char *name)
+int store_look(const struct store *store, const char *name)
 {
     for (size_t i = 0; i < store->n; i++)
         if (store->intake[i].fd >= 0 && strcmp(store->intake[i].name, name) == 0)
-            return true;
-    return false;
+            return store->intake[i].fd;
+    return -1;
+}
+
+bool store_has(const struct store *store, const char *name)
+{
+    return store_look(store, name) >= 0;
 }
 
 size_t store_drop_rest(struct store *store)

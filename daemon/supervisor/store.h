@@ -39,6 +39,8 @@ int store_take(struct store *store, const char *format, ...) __attribute__((form
 /* The listening SOCK_SEQPACKET socket of a socket unit, whatever its name; -1: there is none. */
 int store_take_listener(struct store *store);
 bool store_has(const struct store *store, const char *name);
+/* Likewise, but it stays there, and the store's; -1: there is none. */
+int store_look(const struct store *store, const char *name);
 /* store.D3.  How many there were. */
 size_t store_drop_rest(struct store *store);
 /* Nothing of the intake is left. */

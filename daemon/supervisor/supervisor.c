@@ -87,6 +87,10 @@ static void supervisor_stop(struct supervisor *supervisor, const char *why)
     }
     log_notice("%s: the service drains and stops", why);
     supervisor->stopping_ns = now;
+    /* However this end goes on, and whether this start has been in force: the next one goes by the
+     * configuration, which may have been edited for it. */
+    if (!supervisor->persist.refused)
+        registry_forget_own(&supervisor->persist.registry);
     notify_stopping(&supervisor->notify, supervisor_drain_most_ns(supervisor));
     supervisor_stop_listening(supervisor);
     for
@@ -407,6 +411,7 @@ static int supervisor_listen(struct supervisor *supervisor)
 
     supervisor->runtime.socket_mode = supervisor->config.socket_mode;
     supervisor->runtime.socket_group = supervisor->config.socket_group;
+    supervisor->runtime.group_may_fail = supervisor->config.unread;
     r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
     supervisor->persist.listener_fd = -1;
     if (r < 0)
@@ -566,35 +571,65 @@ static void supervisor_run_loop(struct supervisor *supervisor)
     uv_run(&supervisor->loop, UV_RUN_DEFAULT); /* until every handle is closed */
 }
 
+/* `text`: why the configuration could not be read. */
+static void supervisor_tell_unread(const char *text, bool goes_on)
+{
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "the configuration cannot be read: %s%s",
+              text, goes_on ? "; the service goes on with what the former one had read" : "");
+}
+
 /* What is kept comes before what is made. */
-static int supervisor_take_up(struct supervisor *supervisor)
+static int supervisor_take_up(struct supervisor *supervisor, const char *text)
 {
     struct seat *kept = supervisor_only_seat(supervisor);
     int r;
 
     if (supervisor->options.check)
         return setting_list_merge(&kept->settings, &supervisor->config.executor);
-    r = resume_begin(kept, &supervisor->config,
-                     &(struct resume_from){ .store = !supervisor->options.foreground,
-                                            .discard = supervisor->options.discard_state });
+    r = resume_begin(kept, &supervisor->config, supervisor->options.discard_state);
+    log_set_level(supervisor->config.log_level);
+    if (supervisor->config.unread)
+        supervisor_tell_unread(text, r == 0 && !supervisor->persist.refused);
     return r < 0 ? r : supervisor_open_runtime(supervisor);
+}
+
+/* Behind a crash, what was read before it is known, and counts: a file that somebody is just
+ * editing, or in which a user has a name who has been removed meanwhile, does not keep the service
+ * down. `text`: why it was not read. */
+static int supervisor_configure(struct supervisor *supervisor, char *text)
+{
+    const struct options *options = &supervisor->options;
+    struct config *config = &supervisor->config;
+    struct seat *kept = supervisor_only_seat(supervisor);
+    int r = config_load(config, options, text),
+        opened = options->check ? 0 : resume_open(kept, !options->foreground);
+
+    if (opened < 0)
+        return opened;
+    if (r < 0 && (options->check || options->discard_state || !resume_knows_configuration(kept))) {
+        supervisor->exit_status = config->argument_refused ? EXIT_USAGE : 1;
+        log_error("%s", text);
+        return r;
+    }
+    if (r < 0) {
+        config_fini(config);
+        config_init_unread(config);
+    }
+    return 0;
 }
 
 static int supervisor_prepare(struct supervisor *supervisor)
 {
     bool only_check = supervisor->options.check;
     char text[OPTIONS_TEXT_MAX] = "";
-    int r = config_load(&supervisor->config, &supervisor->options, text);
+    int r = supervisor_configure(supervisor, text);
 
-    if (r < 0) {
-        supervisor->exit_status = supervisor->config.argument_refused ? EXIT_USAGE : 1;
-        log_error("%s", text);
+    if (r < 0)
         return r;
-    }
     log_open("odeond", supervisor->config.log_level);
     if (supervisor->config.developer)
         log_warning("for a developer: plugins are loaded where they lie, and sizes are small");
-    r = supervisor_take_up(supervisor);
+    r = supervisor_take_up(supervisor, text);
     for
         each_seat(seat, supervisor)
         {

@@ -13,7 +13,7 @@ foreach(module frame frame_queue memfd memory_limit config log check name)
 endforeach()
 
 foreach(module line executor_link port_table channel runtime options parts registry start_delay
-        access peer offenders file_pages closer unpack turn_share)
+        access peer offenders file_pages closer unpack turn_share own_settings)
     set(name test_supervisor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_supervisor_core odeon_test_scratch

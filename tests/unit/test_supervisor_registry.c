@@ -14,6 +14,8 @@
 
 #include "daemon/supervisor/registry.h"
 
+static const struct setting_list none_own;
+
 static void make(struct registry_file *file)
 {
     assert_int_equal(registry_make(file, 0), 0);
@@ -208,15 +210,15 @@ static void test_settings(void **state)
     expect_settings(&file, NULL, NULL, 0);
     setting_list_set(&settings, "workers", "2");
     setting_list_set(&settings, "affinity", "");
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), 0);
     expect_settings(&file, "affinity", "", 2);
     memset(large, 'v', REGISTRY_SETTINGS_BYTES);
     setting_list_set(&settings, "workers", "3");
     setting_list_set(&settings, "large", large);
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), -ENOSPC);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), -ENOSPC);
     expect_settings(&file, "workers", "2", 2);
     setting_list_set(&settings, "large", "fits");
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), 0);
     expect_settings(&file, "workers", "3", 3);
     /* a count that the text does not bear out */
     file.map->settings[atomic_load(&file.map->header.settings_copy)].n = 9;
@@ -241,16 +243,16 @@ static void test_settings_that_were_configured(void **state)
     assert_non_null(large);
     make(&file);
     setting_list_set(&configured, "spin-us", "10");
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), 0);
     expect_settings(&file, NULL, NULL, 0);
     expect_configured(&file, "spin-us", "10", 1);
     setting_list_set(&settings, "spin-us", "77");
     setting_list_set(&settings, "workers", "2");
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), 0);
     memset(large, 'v', REGISTRY_SETTINGS_BYTES);
     setting_list_set(&settings, "spin-us", "78");
     setting_list_set(&configured, "large", large);
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), -ENOSPC);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), -ENOSPC);
     reopen(&file, &again);
     expect_settings(&again, "spin-us", "77", 2);
     expect_configured(&again, "spin-us", "10", 1);
@@ -272,7 +274,7 @@ static void test_settings_without_the_configured_ones(void **state)
     make(&file);
     setting_list_set(&settings, "workers", "2");
     setting_list_set(&configured, "spin-us", "10");
-    assert_int_equal(registry_put_settings(&file, &settings, &configured), 0);
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &none_own), 0);
     copy = &file.map->settings[atomic_load(&file.map->header.settings_copy)];
     copy->bytes -= 1; /* of "10" */
     assert_int_equal(registry_get_settings(&file, &broken, &broken), -EPROTO);
@@ -283,6 +285,163 @@ static void test_settings_without_the_configured_ones(void **state)
     setting_list_fini(&configured);
     setting_list_fini(&settings);
     registry_close(&file);
+}
+
+static void expect_own(const struct registry_file *file, const char *key, const char *value)
+{
+    struct setting_list own = { 0 };
+
+    assert_int_equal(registry_get_own(file, &own), 0);
+    if (!value)
+        assert_int_equal(own.n, 0);
+    else
+        assert_string_equal(setting_list_get(&own, key), value);
+    setting_list_fini(&own);
+}
+
+/* odeond's own have their place, whatever the others are: those that have no room leave the former
+ * others alone. */
+static void test_own_settings(void **state)
+{
+    struct setting_list settings = { 0 }, configured = { 0 }, own = { 0 };
+    char *large = calloc(1, REGISTRY_SETTINGS_BYTES + 1);
+    struct registry_file file, again;
+
+    (void)state;
+    assert_non_null(large);
+    make(&file);
+    expect_own(&file, NULL, NULL);
+    setting_list_set(&settings, "spin-us", "77");
+    setting_list_set(&configured, "spin-us", "10");
+    setting_list_set(&own, "role-post", "41001 @41002");
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &own), 0);
+    memset(large, 'v', REGISTRY_SETTINGS_BYTES);
+    setting_list_set(&settings, "spin-us", "78");
+    setting_list_set(&settings, "large", large);
+    setting_list_set(&own, "role-post", "");
+    assert_int_equal(registry_put_settings(&file, &settings, &configured, &own), -ENOSPC);
+    reopen(&file, &again);
+    expect_own(&again, "role-post", "");
+    expect_settings(&again, "spin-us", "77", 1);
+    expect_configured(&again, "spin-us", "10", 1);
+    setting_list_set(&own, "role-post", "@41002");
+    registry_put_own(&again, &own);
+    expect_own(&again, "role-post", "@41002");
+    expect_settings(&again, "spin-us", "77", 1);
+    expect_configured(&again, "spin-us", "10", 1);
+    again.map->settings[atomic_load(&again.map->header.settings_copy)].own_bytes--;
+    assert_int_equal(registry_get_own(&again, &configured), -EPROTO);
+    registry_put_own(&again, &none_own); /* none that are known */
+    expect_own(&again, NULL, NULL);
+    registry_close(&again);
+    setting_list_fini(&own);
+    setting_list_fini(&configured);
+    setting_list_fini(&settings);
+    registry_close(&file);
+    free(large);
+}
+
+/* They count over starts, also over one that dies in the middle of taking them along, and no more
+ * behind one that does not: another may have been in force since. */
+static void test_own_settings_of_an_older_build(void **state)
+{
+    struct setting_list own = { 0 };
+    struct registry_file file, again;
+
+    (void)state;
+    make(&file);
+    atomic_store(&file.map->header.settled, 1);
+    assert_false(registry_is_of_crash(file.fd)); /* none has been kept so far */
+    setting_list_set(&own, "quota-ports", "3");
+    registry_put_own(&file, &own);
+    assert_true(registry_is_of_crash(file.fd));
+    for (unsigned i = 0; i < 3; i++) {
+        reopen(&file, &again);
+        expect_own(&again, "quota-ports", "3");
+        registry_close(&again);
+    }
+    atomic_fetch_add(&file.map->header.own_epoch, 1);
+    reopen(&file, &again);
+    expect_own(&again, "quota-ports", "3");
+    registry_close(&again);
+    atomic_fetch_add(&file.map->header.epoch, 1);
+    assert_false(registry_is_of_crash(file.fd));
+    reopen(&file, &again);
+    expect_own(&again, NULL, NULL);
+    registry_put_own(&again, &own);
+    expect_own(&file, "quota-ports", "3");
+    assert_true(registry_is_of_crash(file.fd));
+    atomic_store(&file.map->header.clean, 1);
+    assert_false(registry_is_of_crash(file.fd));
+    atomic_store(&file.map->header.clean, 0);
+    file.map->header.layout_hash ^= 1;
+    assert_false(registry_is_of_crash(file.fd));
+    registry_close(&again);
+    setting_list_fini(&own);
+    registry_close(&file);
+}
+
+/* Behind a word that the end is an orderly one, whatever is recorded until then. */
+static void test_own_settings_are_forgotten(void **state)
+{
+    struct setting_list settings = { 0 }, own = { 0 };
+    struct registry_file file, again;
+
+    (void)state;
+    make(&file);
+    atomic_store(&file.map->header.settled, 1);
+    setting_list_set(&settings, "spin-us", "77");
+    setting_list_set(&own, "quota-ports", "3");
+    assert_int_equal(registry_put_settings(&file, &settings, &none_own, &own), 0);
+    assert_true(registry_is_of_crash(file.fd));
+    registry_forget_own(&file);
+    assert_false(registry_is_of_crash(file.fd));
+    registry_put_own(&file, &own);
+    assert_int_equal(registry_put_settings(&file, &settings, &none_own, &own), 0);
+    reopen(&file, &again);
+    expect_own(&again, NULL, NULL);
+    expect_settings(&again, "spin-us", "77", 1);
+    registry_put_own(&again, &own);
+    expect_own(&again, "quota-ports", "3");
+    registry_close(&again);
+    setting_list_fini(&own);
+    setting_list_fini(&settings);
+    registry_close(&file);
+}
+
+/* A build before there were own ones had more room for the others. They stay until others take
+ * their place. */
+static void test_settings_where_own_ones_lie_by_now(void **state)
+{
+    struct setting_list settings = { 0 }, own = { 0 };
+    char *large = calloc(1, REGISTRY_SETTINGS_BYTES + 1000);
+    struct registry_settings *copy;
+    struct registry_file file;
+    char *text;
+
+    (void)state;
+    assert_non_null(large);
+    make(&file);
+    memset(large, 'v', REGISTRY_SETTINGS_BYTES + 999);
+    copy = &file.map->settings[atomic_load(&file.map->header.settings_copy)];
+    text = (char *)copy + offsetof(struct registry_settings, text);
+    memcpy(text, "large", 6);
+    memcpy(text + 6, large, REGISTRY_SETTINGS_BYTES + 1000);
+    copy->n = 1;
+    copy->bytes = 6 + REGISTRY_SETTINGS_BYTES + 1000;
+    expect_settings(&file, "large", large, 1);
+    setting_list_set(&own, "role-post", "41001");
+    registry_put_own(&file, &own);
+    expect_settings(&file, "large", large, 1);
+    expect_own(&file, NULL, NULL);
+    setting_list_set(&settings, "spin-us", "77");
+    assert_int_equal(registry_put_settings(&file, &settings, &none_own, &own), 0);
+    expect_settings(&file, "spin-us", "77", 1);
+    expect_own(&file, "role-post", "41001");
+    setting_list_fini(&own);
+    setting_list_fini(&settings);
+    registry_close(&file);
+    free(large);
 }
 
 /* Without a store there is no registry: everything may be called, nothing happens. */
@@ -303,8 +462,11 @@ static void test_without_a_registry(void **state)
     assert_int_equal(registry_put_plugin(&none, 1, NULL, "/a.so", true, 0), 0);
     registry_set_plugin_name(&none, 1, "a");
     registry_free_plugin(&none, 1);
-    assert_int_equal(registry_put_settings(&none, &settings, &settings), 0);
+    assert_int_equal(registry_put_settings(&none, &settings, &settings, &settings), 0);
     assert_int_equal(registry_get_settings(&none, &settings, &settings), 0);
+    registry_put_own(&none, &settings);
+    registry_forget_own(&none);
+    assert_int_equal(registry_get_own(&none, &settings), 0);
     registry_close(&none);
 }
 
@@ -319,6 +481,10 @@ int main(void)
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_settings_that_were_configured),
         cmocka_unit_test(test_settings_without_the_configured_ones),
+        cmocka_unit_test(test_own_settings),
+        cmocka_unit_test(test_own_settings_of_an_older_build),
+        cmocka_unit_test(test_own_settings_are_forgotten),
+        cmocka_unit_test(test_settings_where_own_ones_lie_by_now),
         cmocka_unit_test(test_without_a_registry),
     };
 
