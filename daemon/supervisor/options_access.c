@@ -123,11 +123,8 @@ void options_access_init(struct config *config)
 
 void options_access_clear(struct config *config)
 {
-    int64_t group = config->socket_group;
-
     options_access_init(config);
     config->access = (struct access){ 0 };
-    config->socket_group = group;
 }
 
 static int options_access_list_roles(const struct access *access, struct setting_list *list)

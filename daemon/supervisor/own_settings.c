@@ -50,34 +50,43 @@ void own_settings_list(const struct config *config, struct setting_list *own)
     setting_list_fini(own);
 }
 
-/* What may keep a service down for ever can be mended in the file alone. */
+/* Without it nobody is served, and it can be mended in the file alone. */
 static bool own_settings_is_of_file(const struct config *config, const char *key)
 {
-    return !config->unread && (strcmp(key, "executor") == 0 || strcmp(key, "socket-group") == 0);
+    return !config->unread && strcmp(key, "executor") == 0;
 }
 
-void own_settings_tell_edited(const struct config *config, const struct setting_list *own)
+/* One line, with as many keys as it has room for. */
+static void own_settings_tell_edited(const struct config *config, const struct setting_list *edited,
+                                     const struct setting_list *own)
 {
-    struct setting_list now = { 0 };
-    int r = own_settings_list_all(config, &now);
+    char keys[256] = "";
+    size_t n = 0;
+    bool socket = false;
 
-    for (size_t i = 0; r == 0 && i < now.n; i++) {
-        const char *key = now.list[i].key, *former = setting_list_get(own, key);
+    for (size_t i = 0; i < edited->n; i++) {
+        const char *key = edited->list[i].key, *former = setting_list_get(own, key);
 
         if (own_settings_is_of_file(config, key) ||
-            (former && strcmp(former, now.list[i].value) == 0))
+            (former && strcmp(former, edited->list[i].value) == 0))
             continue;
-        log_notice("%s: the configuration says otherwise than when the former service read it; "
-                   "it is applied by %s",
-                   key, strcmp(key, "socket-mode") == 0 ? "an orderly restart" : "a reload");
-        break;
+        socket = socket || strncmp(key, "socket-", 7) == 0;
+        if (n + strlen(key) + 8 < sizeof(keys))
+            n += (size_t)snprintf(keys + n, sizeof(keys) - n, "%s%s", n ? ", " : "", key);
+        else if (n + 6 < sizeof(keys))
+            n += (size_t)snprintf(keys + n, sizeof(keys) - n, ", ...");
     }
-    setting_list_fini(&now);
+    if (n > 0)
+        log_warning("%s: the configuration says otherwise than when the former service read it, "
+                    "which counts until a reload%s",
+                    keys, socket ? " (the socket's: an orderly restart)" : "");
 }
 
 void own_settings_restore(struct config *config, const struct setting_list *own)
 {
     char text[OPTIONS_TEXT_MAX];
+    struct setting_list edited = { 0 };
+    bool tells = own->n > 0 && !config->unread && own_settings_list_all(config, &edited) == 0;
 
     options_access_clear(config);
     for (size_t i = 0; i < own->n; i++) {
@@ -90,4 +99,8 @@ void own_settings_restore(struct config *config, const struct setting_list *own)
             log_error("what the former service had read is not understood: %s = %.60s%s%s",
                       setting->key, setting->value, text[0] ? ": " : "", text);
     }
+    log_set_level(config->log_level);
+    if (tells)
+        own_settings_tell_edited(config, &edited, own);
+    setting_list_fini(&edited);
 }

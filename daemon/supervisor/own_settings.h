@@ -16,9 +16,7 @@ struct setting_list;
 
 /* Fills an empty list; it stays empty where there is no memory, and the log says so. */
 void own_settings_list(const struct config *config, struct setting_list *own);
-/* One line in the log where `config`, as it has been read now, says otherwise than `own`. */
-void own_settings_tell_edited(const struct config *config, const struct setting_list *own);
-/* Puts all of `own` into force instead of what `config` has. The executor's path and the socket's
- * group, with which no service may come up any more, are taken where the configuration could not be
- * read; else its own count, as at each start. */
+/* Puts all of `own` into force instead of what `config` has, with a line in the log where that says
+ * otherwise. The executor's path is taken where the configuration could not be read; else its own
+ * counts, as at each start. */
 void own_settings_restore(struct config *config, const struct setting_list *own);

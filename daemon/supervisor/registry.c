@@ -403,12 +403,11 @@ static void registry_finish_copy(struct registry_file *file, uint32_t copy,
             header, (uint32_t)atomic_load_explicit(&header->epoch, memory_order_relaxed));
 }
 
-/* A build before there were own settings may have written text where they lie by now. It stays as
- * it is until other settings take its place. */
-static bool registry_has_long_text(const struct registry_file *file,
-                                   const struct registry_settings *copy)
+/* A build before there were own settings may have written text where they lie by now; this one
+ * writes none so long. It stays as it is until other settings take its place. */
+static bool registry_has_long_text(const struct registry_settings *copy)
 {
-    return copy->bytes > sizeof(copy->text) && !registry_has_own(&file->map->header);
+    return copy->bytes > sizeof(copy->text);
 }
 
 void registry_put_own(struct registry_file *file, const struct setting_list *own)
@@ -419,7 +418,7 @@ void registry_put_own(struct registry_file *file, const struct setting_list *own
     if (!file->map)
         return;
     copy = registry_spare(file, &spare);
-    if (registry_has_long_text(file, &file->map->settings[!spare]))
+    if (registry_has_long_text(&file->map->settings[!spare]))
         return;
     memcpy(copy, &file->map->settings[!spare], offsetof(struct registry_settings, own_bytes));
     registry_finish_copy(file, spare, own);
@@ -504,7 +503,7 @@ int registry_get_settings(const struct registry_file *file, struct setting_list 
     copy = registry_counting(file);
     from = (struct registry_text){ (char *)copy + offsetof(struct registry_settings, text),
                                    sizeof(copy->text), copy->bytes };
-    if (registry_has_long_text(file, copy))
+    if (registry_has_long_text(copy))
         from.size = sizeof(*copy) - offsetof(struct registry_settings, text);
     for (uint32_t i = 0; i < copy->n; i++) {
         r = registry_next_setting(&from, &at, in_force);
@@ -526,6 +525,8 @@ int registry_get_own(const struct registry_file *file, struct setting_list *own)
     if (!file->map || !registry_has_own(&file->map->header))
         return 0;
     copy = registry_counting(file);
+    if (registry_has_long_text(copy))
+        return 0;
     from = (struct registry_text){ copy->own, sizeof(copy->own), copy->own_bytes };
     while (r > 0)
         r = registry_next_setting(&from, &at, own);

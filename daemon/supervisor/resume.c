@@ -49,8 +49,6 @@ static int resume_restore_own(struct persist *persist, struct config *config)
         log_error("roles and quotas as the former service had read them are spoilt: until a reload "
                   "nobody has a role, and limits are the defaults; so is the socket's mode until "
                   "an orderly restart");
-    else if (own.n > 0 && !config->unread)
-        own_settings_tell_edited(config, &own);
     if (r < 0 || own.n > 0 || config->unread)
         own_settings_restore(config, &own);
     setting_list_fini(&own);

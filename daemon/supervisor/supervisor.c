@@ -411,7 +411,8 @@ static int supervisor_listen(struct supervisor *supervisor)
 
     supervisor->runtime.socket_mode = supervisor->config.socket_mode;
     supervisor->runtime.socket_group = supervisor->config.socket_group;
-    supervisor->runtime.group_may_fail = supervisor->config.unread;
+    /* the group that the former one had may be none of this one's any more */
+    supervisor->runtime.group_may_fail = supervisor->persist.resumed && !supervisor->persist.clean;
     r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
     supervisor->persist.listener_fd = -1;
     if (r < 0)

@@ -144,7 +144,7 @@ static void test_what_is_not_said(void **state)
     expect("quotas-bind", "others");
     expect("socket-mode", "0600");
     expect("executor", "/usr/local/bin/executor");
-    expect("socket-group", "41004");
+    expect("socket-group", "41006");
 }
 
 /* A quota that comes of a large limit, and that no line could say, is that limit's again. */
