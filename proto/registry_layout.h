@@ -104,8 +104,8 @@ struct registry_plugin {
 struct registry_settings {
     uint32_t n, bytes;
     char text[REGISTRY_SETTINGS_BYTES];
-    /* odeond's own, written alike. A build that knew nothing of them counted these bytes to `text`,
-     * and has never had so many. */
+    /* odeond's own, written alike. A build that knew nothing of them counted these bytes to `text`:
+     * where `bytes` is more than `text` has, it has written that, and there are none. */
     uint32_t own_bytes;
     char own[REGISTRY_OWN_BYTES];
 };
