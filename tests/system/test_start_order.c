@@ -74,8 +74,9 @@ static void unload(struct manager *manager, const char *name)
 
     assert_int_equal(
         ctl(manager_service(manager), text, sizeof(text), "actor stop --type %s", name), 0);
-    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "plugin unload %s", name),
-                     0);
+    /* while the actor's stop is on its way the plugin is refused to go */
+    assert_true(wait_until(
+        ctl(manager_service(manager), text, sizeof(text), "plugin unload %s", name) == 0));
 }
 
 static void restart(struct manager *manager)
