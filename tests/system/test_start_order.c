@@ -85,6 +85,24 @@ static void restart(struct manager *manager)
     manager_wait_ready(manager);
 }
 
+/* Behind the death of the executor, and behind that of both. */
+static void expect_over_deaths(struct manager *manager, size_t *before, const char *order)
+{
+    manager_kill_executor(manager);
+    expect_starts(manager, before, order);
+    manager_kill_both(manager);
+    expect_starts(manager, before, order);
+}
+
+/* Of `a`: where each line is counted in another reading of them, it is behind that of `b`. */
+static void expect_a_new_build_in_its_place(struct manager *manager, size_t *before)
+{
+    unload(manager, "order_a");
+    load(manager, ORDER("a"));
+    expect_starts(manager, before, "a");
+    expect_over_deaths(manager, before, "ab");
+}
+
 static const char *const a_and_b[] = { COMMON, LINE("a"), LINE("b"), NULL };
 static const char *const b_and_a[] = { COMMON, LINE("b"), LINE("a"), NULL };
 static const char *const only_b[] = { COMMON, LINE("b"), NULL };
@@ -102,16 +120,10 @@ static void test_by_hand_behind_the_lines(void **state)
     load(manager, ORDER("d"));
     load(manager, ORDER("c"));
     expect_starts(manager, &before, "dc");
-    manager_kill_executor(manager);
-    expect_starts(manager, &before, "bdc");
-    manager_kill_both(manager);
-    expect_starts(manager, &before, "bdc");
+    expect_over_deaths(manager, &before, "bdc");
     restart(manager);
     expect_starts(manager, &before, "bdca");
-    manager_kill_executor(manager);
-    expect_starts(manager, &before, "abdc");
-    manager_kill_both(manager);
-    expect_starts(manager, &before, "abdc");
+    expect_over_deaths(manager, &before, "abdc");
     restart(manager);
     expect_starts(manager, &before, "abdc");
     manager_end(manager);
@@ -125,13 +137,7 @@ static void test_a_new_build_in_its_place(void **state)
 
     (void)state;
     expect_starts(manager, &before, "ab");
-    unload(manager, "order_a");
-    load(manager, ORDER("a"));
-    expect_starts(manager, &before, "a");
-    manager_kill_executor(manager);
-    expect_starts(manager, &before, "ab");
-    manager_kill_both(manager);
-    expect_starts(manager, &before, "ab");
+    expect_a_new_build_in_its_place(manager, &before);
     restart(manager);
     expect_starts(manager, &before, "ab");
     manager_end(manager);
@@ -153,23 +159,8 @@ static void test_the_lines_order(void **state)
     expect_starts(manager, &before, "ab");
     restart(manager);
     expect_starts(manager, &before, "ba");
-    manager_kill_executor(manager);
-    expect_starts(manager, &before, "ba");
-    manager_kill_both(manager);
-    expect_starts(manager, &before, "ba");
+    expect_over_deaths(manager, &before, "ba");
     manager_end(manager);
-}
-
-/* Of `a`: its line is behind that of `b` if each is counted in another reading of the lines. */
-static void expect_a_new_build_in_its_place(struct manager *manager, size_t *before)
-{
-    unload(manager, "order_a");
-    load(manager, ORDER("a"));
-    expect_starts(manager, before, "a");
-    manager_kill_executor(manager);
-    expect_starts(manager, before, "ab");
-    manager_kill_both(manager);
-    expect_starts(manager, before, "ab");
 }
 
 /* What builds before this one take for whether a plugin is configured. */
