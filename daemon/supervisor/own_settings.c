@@ -62,7 +62,7 @@ static void own_settings_tell_edited(const struct config *config, const struct s
 {
     char keys[256] = "";
     size_t n = 0;
-    bool socket = false;
+    bool socket = false, full = false;
 
     for (size_t i = 0; i < edited->n; i++) {
         const char *key = edited->list[i].key, *former = setting_list_get(own, key);
@@ -71,10 +71,11 @@ static void own_settings_tell_edited(const struct config *config, const struct s
             (former && strcmp(former, edited->list[i].value) == 0))
             continue;
         socket = socket || strncmp(key, "socket-", 7) == 0;
-        if (n + strlen(key) + 8 < sizeof(keys))
-            n += (size_t)snprintf(keys + n, sizeof(keys) - n, "%s%s", n ? ", " : "", key);
-        else if (n + 6 < sizeof(keys))
-            n += (size_t)snprintf(keys + n, sizeof(keys) - n, ", ...");
+        if (full)
+            continue;
+        full = n + strlen(key) + 8 >= sizeof(keys);
+        n +=
+            (size_t)snprintf(keys + n, sizeof(keys) - n, "%s%s", n ? ", " : "", full ? "..." : key);
     }
     if (n > 0)
         log_warning("%s: the configuration says otherwise than when the former service read it, "

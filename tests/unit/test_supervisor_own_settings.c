@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -107,6 +109,33 @@ static void test_all_of_them_come_back(void **state)
     setting_list_fini(&before);
 }
 
+/* More keys than the line has room for; the last of them is one of the socket's. */
+static void test_what_is_told_of_all(void **state)
+{
+    char text[1024] = "";
+    const char *rest;
+    int log = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+
+    (void)state;
+    assert_true(log >= 0 && before >= 0);
+    config_init_unread(&config);
+    set(&config, "drain-timeout-ms", "70"); /* the only one that is the same */
+    list_anew(&config);
+    config.unread = false;
+    configure_all(&config);
+    assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
+    own_settings_restore(&config, &own);
+    assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
+    assert_true(pread(log, text, sizeof(text) - 1, 0) > 0);
+    close(before);
+    close(log);
+    assert_non_null(strstr(text, "log-level, plugin-load-ms, "));
+    rest = strstr(text, ", ...");
+    assert_non_null(rest);
+    assert_true(strncmp(rest, ", ...: the configuration", 24) == 0);
+    assert_non_null(strstr(rest, "(the socket's: an orderly restart)"));
+}
+
 /* own_settings.S1 */
 static void test_names_are_numbers(void **state)
 {
@@ -193,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_all_of_them_come_back, clean),
+        cmocka_unit_test_teardown(test_what_is_told_of_all, clean),
         cmocka_unit_test_teardown(test_names_are_numbers, clean),
         cmocka_unit_test_teardown(test_what_is_not_said, clean),
         cmocka_unit_test_teardown(test_a_quota_that_no_line_can_say, clean),
