@@ -36,7 +36,10 @@ static uint64_t fault_instruction_of(const void *context)
 }
 
 /* Async-signal-safe: stores to the segment.  `count`: of the turn that it is about; `info` and
- * `context`: of a signal, else NULL. */
+ * `context`: of a signal, else NULL.
+ *
+ * The control thread, too, records a worker's: what it reads has been stored before that commit
+ * whose count it has seen (acquire); `slot` has not. */
 static void fault_record(struct worker *w, uint64_t count, enum segment_fault_kind kind, int signal,
                          const siginfo_t *info, const void *context)
 {
@@ -44,7 +47,7 @@ static void fault_record(struct worker *w, uint64_t count, enum segment_fault_ki
         return;
     struct segment_fault *fault = &w->durable->fault;
     const struct envelope *running =
-        (const struct envelope *)(w->batch.base + commit_cursor(w->slot));
+        (const struct envelope *)(w->batch.base + commit_cursor(segment_commit_valid(w->durable)));
     /* between two messages there may be anything behind the cursor */
     uint32_t slot = actor_ref_slot(running->to);
     uint64_t key = slot < w->turn.actors_max ? load_relaxed(&w->turn.actors[slot].key) : 0;
@@ -119,9 +122,10 @@ ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *conte
 
 void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind kind)
 {
+    /* suspect.S1, though the record be void, or a worker that goes on spoil its making */
+    store_relaxed(death_verdict, VERDICT_EXPLAINED);
     if (segment_count(w->durable) == count)
         fault_record(w, count, kind, 0, NULL, NULL);
-    store_relaxed(death_verdict, VERDICT_EXPLAINED); /* suspect.S1, though the record be void */
     reporting = 1;
     fault_die_without_core();
 }
