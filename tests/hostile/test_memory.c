@@ -105,11 +105,11 @@ static int open_large_rings(struct odeon_client *client)
     return n;
 }
 
-static struct odeon_port *open_port(struct odeon_client *client, uint64_t delivery)
+static struct odeon_port *open_port(struct odeon_client *client, uint64_t submission)
 {
     struct odeon_port_options options = { .struct_size = sizeof(options),
-                                          .submission_bytes = MIB,
-                                          .delivery_bytes = delivery };
+                                          .submission_bytes = submission,
+                                          .delivery_bytes = 1 << 16 };
     struct odeon_port *port = NULL;
 
     return odeon_port_open(client, &options, &port) < 0 ? NULL : port;
@@ -118,7 +118,7 @@ static struct odeon_port *open_port(struct odeon_client *client, uint64_t delive
 /* More than its receiver can take, for as long as it lives; it reads nothing. */
 static int flood(struct odeon_client *client)
 {
-    struct odeon_port *port = open_port(client, 1 << 16);
+    struct odeon_port *port = open_port(client, MIB);
     static const struct probe_block filled;
     const struct probe_work slow = { .ns = 20 * 1000 * 1000 };
 
@@ -148,7 +148,7 @@ static int ask_and_be_deaf(struct odeon_client *client)
 /* So many numbers to an actor that nobody floods: each comes back. */
 static int call(struct odeon_client *client)
 {
-    return user_calls(open_port(client, 1 << 16), other, number_type, CALLS);
+    return user_calls(open_port(client, MIB), other, number_type, CALLS);
 }
 
 /* ---- what is shown */
@@ -214,12 +214,15 @@ static void test_flood(void **state)
     expect_all_given_back();
 }
 
+/* What waits when the attacker ends is little: each question is 2,000 answers that somebody has to
+ * send when nobody is left to read them, and that takes a multiple of what it was reckoned to. */
 static void test_who_does_not_read(void **state)
 {
     pid_t child, executor;
 
     (void)state;
-    start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
+    start((const char *const[]){ "--set", "waiting-bytes=16M", "--set", "quota-waiting-ms=50",
+                                 NULL });
     executor = service_executor(&service);
     child = user_begin(&service, attacker, ask_and_be_deaf);
     assert_true(wait_until(service_figure(&service, "backlog_dropped") > REFUSED));
