@@ -45,6 +45,12 @@ static void test_lists(void **state)
     /* a list that is refused changes nothing; an empty one is nobody */
     assert_int_equal(access_set(&access, ROLE_POST, "41002 no.such.user", text), -EINVAL);
     assert_int_equal(roles_of(&access, user, 1, 1), 1 << ROLE_OBSERVE | 1 << ROLE_POST);
+    /* no process has the last number: to the kernel it means that there is none */
+    assert_int_equal(access_set(&access, ROLE_POST, "4294967294 @4294967294", text), 0);
+    assert_int_equal(access_set(&access, ROLE_POST, "4294967295", text), -EINVAL);
+    assert_non_null(strstr(text, "no user '4294967295'"));
+    assert_int_equal(access_set(&access, ROLE_POST, "@4294967295", text), -EINVAL);
+    assert_non_null(strstr(text, "no group '4294967295'"));
     assert_int_equal(access_set(&access, ROLE_POST, "", text), 0);
     assert_int_equal(roles_of(&access, user, 1, 1), 1 << ROLE_OBSERVE);
     assert_string_equal(roles_describe(0, names), "none");
@@ -179,6 +185,27 @@ static void test_fair_share(void **state)
     accounts_fini(&accounts);
 }
 
+/* What a client has is a part of its share: two with the same shares, one of whom takes its own in
+ * small pieces, end with as much. */
+static void test_share_in_pieces(void **state)
+{
+    const uint64_t half = quotas.limits[QUOTA_RING_BYTES] / 2, piece = half / 16;
+    struct accounts accounts = { 0 };
+    struct account *account = with_clients(&accounts, 2);
+    struct holding own = { 0 };
+
+    (void)state;
+    for (uint64_t has = 0; has < half; has += piece) {
+        struct holding more = { .amounts[QUOTA_RING_BYTES] = piece };
+
+        assert_int_equal(account_room(account, &quotas, &own, QUOTA_RING_BYTES), half - has);
+        account_charge(account, &more);
+        holding_add(&own, &more);
+    }
+    assert_int_equal(account_room(account, &quotas, &own, QUOTA_RING_BYTES), 0);
+    accounts_fini(&accounts);
+}
+
 static void test_first_port_and_limits(void **state)
 {
     struct accounts accounts = { 0 };
@@ -194,6 +221,12 @@ static void test_first_port_and_limits(void **state)
     assert_true(account_room(account, &quotas, &most, QUOTA_PORTS) == 0);
     account_charge(account, &(struct holding){ .amounts[QUOTA_PORTS] = 1 });
     assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 0);
+    /* its backlog comes with it, where an eighth is less than one can be */
+    account_charge(account, &(struct holding){ .amounts[QUOTA_BACKLOG_BYTES] =
+                                                   quotas.limits[QUOTA_BACKLOG_BYTES] -
+                                                   ODEON_BACKLOG_BYTES_MIN });
+    assert_int_equal(account_room(account, &quotas, &nothing, QUOTA_BACKLOG_BYTES),
+                     ODEON_BACKLOG_BYTES_MIN);
     accounts_fini(&accounts);
 }
 
@@ -234,6 +267,22 @@ static void test_descriptors_of_all(void **state)
         assert_int_equal(more.amounts[QUOTA_DESCRIPTORS], i < 2 ? 4 : 0);
         account_charge(account, &more);
     }
+    accounts_fini(&accounts);
+}
+
+/* What a user has itself is none of what the others leave: piece by piece it gets the same half. */
+static void test_half_in_pieces(void **state)
+{
+    enum { MAX = 4096, PIECE = 16 };
+    struct accounts accounts = { .descriptors_max = MAX };
+    struct account *account = account_open(&accounts, user);
+
+    (void)state;
+    for (unsigned has = 0; has < MAX / 2; has += PIECE) {
+        assert_int_equal(accounts_descriptors_room(&accounts, account), MAX / 2 - has);
+        account_charge(account, &(struct holding){ .amounts[QUOTA_DESCRIPTORS] = PIECE });
+    }
+    assert_int_equal(accounts_descriptors_room(&accounts, account), 0);
     accounts_fini(&accounts);
 }
 
@@ -391,7 +440,8 @@ static void test_requests_that_take_long(void **state)
     account_ask(account);
     assert_false(account_ask_longer(account, &few, REQUESTS_NS / 10));
     assert_false(account_ask_longer(account, &any, SECOND));
-    assert_true(account_ask_longer(account, &few, SECOND)); /* 50 */
+    assert_true(account_ask_longer(account, &few, SECOND)); /* 50, the one that was counted too */
+    assert_true(account->asked == 50);
     assert_false(account_may_ask(account, &few, account->asked_ns + (uint64_t)4 * SECOND));
     assert_true(account_may_ask(account, &few, account->asked_ns + (uint64_t)2 * SECOND));
     accounts_fini(&accounts);
@@ -461,9 +511,11 @@ int main(void)
         cmocka_unit_test(test_peer_of_a_socket),
         cmocka_unit_test(test_descriptors_do_not_come_in),
         cmocka_unit_test(test_fair_share),
+        cmocka_unit_test(test_share_in_pieces),
         cmocka_unit_test(test_first_port_and_limits),
         cmocka_unit_test(test_who_is_bound),
         cmocka_unit_test(test_descriptors_of_all),
+        cmocka_unit_test(test_half_in_pieces),
         cmocka_unit_test(test_rings_of_all),
         cmocka_unit_test(test_answers_of_all),
         cmocka_unit_test(test_ports_of_all),
