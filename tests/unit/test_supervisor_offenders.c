@@ -120,6 +120,9 @@ static void test_many_processes_of_one_user(void **state)
         assert_int_equal(offenders_admit(&offenders, pid, 1000, start, HOLD_MAX) - start,
                          (uint64_t)(pid - 199) * 10 * MS);
     assert_true(offenders_are_many(&offenders, 1000, start));
+    /* the user is remembered from the end of the last wait on, however long its processes are */
+    assert_true(offenders_are_many(&offenders, 1000, start + 50 * MS + OFFENDERS_MEMORY_NS - 1));
+    assert_false(offenders_are_many(&offenders, 1000, start + 50 * MS + OFFENDERS_MEMORY_NS));
     /* another user */
     assert_int_equal(offenders_admit(&offenders, 300, 1001, start, HOLD_MAX), start);
     assert_false(offenders_are_many(&offenders, 1001, start));
@@ -133,6 +136,38 @@ static void test_many_processes_of_one_user(void **state)
     until = start + OFFENDERS_HOLDS_MAX * HOLD_MAX + OFFENDERS_MEMORY_NS;
     assert_int_equal(offenders_admit(&offenders, 500, 1000, until, HOLD_MAX), until);
     assert_false(offenders_are_many(&offenders, 1000, until));
+}
+
+/* offenders.F2: seven that are remembered are not eight, although their user is remembered, too. */
+static void test_user_is_no_process(void **state)
+{
+    const uint64_t later = start + OFFENDERS_MEMORY_NS / 2, end = start + OFFENDERS_MEMORY_NS;
+    struct offenders offenders = { 0 };
+
+    (void)state;
+    offenders_note(&offenders, 100, 1000, start, HOLD_MAX);
+    for (pid_t pid = 101; pid < 100 + OFFENDERS_PROCESSES; pid++)
+        offenders_note(&offenders, pid, 1000, later, HOLD_MAX);
+    assert_true(offenders_admit(&offenders, 200, 1000, later, HOLD_MAX) > later);
+    assert_true(offenders_are_many(&offenders, 1000, end));
+    assert_int_equal(offenders_admit(&offenders, 201, 1000, end, HOLD_MAX), end);
+    assert_int_equal(offenders_admit(&offenders, 202, 1000, end, HOLD_MAX), end);
+}
+
+/* A process waits for its own offences, also where its user need not wait so long. */
+static void test_own_hold_is_the_longer_one(void **state)
+{
+    struct offenders offenders = { 0 };
+    uint64_t until = 0;
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        until = offenders_note(&offenders, 7, 1000, start, HOLD_MAX);
+    assert_int_equal(until - start, 350 * MS);
+    for (pid_t pid = 101; pid < 100 + OFFENDERS_PROCESSES; pid++)
+        offenders_note(&offenders, pid, 1000, start, HOLD_MAX);
+    assert_int_equal(offenders_note(&offenders, 7, 1000, start, HOLD_MAX) - start, 450 * MS);
+    assert_int_equal(offenders_admit(&offenders, 7, 1000, start, HOLD_MAX) - start, 450 * MS);
 }
 
 /* Each millisecond the next of so many processes that need not wait offends. How many do so in five
@@ -208,6 +243,8 @@ int main(void)
         cmocka_unit_test(test_many_at_once_wait_for_each),
         cmocka_unit_test(test_hold_of_another_length_and_none),
         cmocka_unit_test(test_many_processes_of_one_user),
+        cmocka_unit_test(test_user_is_no_process),
+        cmocka_unit_test(test_own_hold_is_the_longer_one),
         cmocka_unit_test(test_many_processes_take_turns),
         cmocka_unit_test(test_the_oldest_is_forgotten_first),
     };
