@@ -55,6 +55,20 @@ static void test_they_take_turns(void **state)
     assert_true(served[CLIENTS - 1] >= 100);
 }
 
+/* The user's share ends the reading of one that has not had its own part. */
+static void test_share_ends_a_part(void **state)
+{
+    struct turn_share share = { 0 };
+    struct turn_part parts[2] = { 0 };
+
+    (void)state;
+    assert_true(turn_share_may(&share, &parts[0], 1));
+    assert_true(turn_share_count(&share, &parts[0], 1, TURN_SHARE_NS - 2));
+    assert_true(turn_share_may(&share, &parts[1], 1));
+    assert_false(turn_share_count(&share, &parts[1], 1, 1));
+    assert_true(turn_share_count(&share, &parts[1], 1, 1));
+}
+
 /* Who was put off and has gone meanwhile keeps nobody from the next round. */
 static void test_one_that_goes(void **state)
 {
@@ -74,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_they_take_turns),
+        cmocka_unit_test(test_share_ends_a_part),
         cmocka_unit_test(test_one_that_goes),
     };
 
