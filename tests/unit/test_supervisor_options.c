@@ -86,6 +86,27 @@ static void test_defaults(void **state)
     assert_int_equal(config.n_plugins, 0);
 }
 
+/* What odeond.conf(5) says of each. */
+static void test_defaults_of_access(void **state)
+{
+    (void)state;
+    write_file("");
+    assert_int_equal(load((const char *const[]){ NULL }), 0);
+    assert_int_equal(config.socket_mode, 0600);
+    assert_int_equal(config.socket_group, -1);
+    assert_false(config.access.overflow_user);
+    assert_false(config.quotas.everybody);
+    assert_true(config.quotas.limits[QUOTA_CLIENTS] == 256);
+    assert_true(config.quotas.limits[QUOTA_PORTS] == 64);
+    assert_true(config.quotas.limits[QUOTA_RING_BYTES] == UINT64_C(256) << 20);
+    assert_true(config.quotas.limits[QUOTA_BACKLOG_BYTES] == UINT64_C(1) << 30);
+    assert_true(config.quotas.limits[QUOTA_ANSWER_BYTES] == UINT64_C(16) << 20);
+    assert_true(config.quotas.limits[QUOTA_DESCRIPTORS] == accounts_descriptors_limit() / 16);
+    assert_true(config.quotas.requests == 2000);
+    assert_true(config.quotas.hold_ms == 100);
+    assert_true(config.quotas.hello_ms == 30000);
+}
+
 static void test_command_line_wins(void **state)
 {
     (void)state;
@@ -123,6 +144,13 @@ static void test_mistakes_in_the_file(void **state)
         { "[other]\n", ":1: unknown section [other]" },
         { "\ndrain-timeout-ms = soon\n",
           ":2: drain-timeout-ms: 'soon' is not a number of milliseconds" },
+        { "drain-timeout-ms = 3600001\n",
+          ":1: drain-timeout-ms: '3600001' is not a number of milliseconds from 0 to 3600000" },
+        { "plugin-load-ms = 3600001\n",
+          ":1: plugin-load-ms: '3600001' is not a number of milliseconds from 0 to 3600000" },
+        { "restart-delay-max-ms = 600001\n",
+          ":1: restart-delay-max-ms: '600001' is not a number of milliseconds from 0 to 600000" },
+        { "hello-ms = 3600001\n", ":1: hello-ms: '3600001' is not a number from 0 to 3600000" },
         { "rule-stops-max = 1000001\n",
           ":1: rule-stops-max: '1000001' is not a number from 0 to 1000000" },
         { "log-level = loud\n", ":1: log-level: 'loud' is not one of" },
@@ -135,6 +163,9 @@ static void test_mistakes_in_the_file(void **state)
         { "socket-mode = 0777\n", ":1: socket-mode: '0777' is not a mode" },
         { "socket-mode = 066x\n", ":1: socket-mode: '066x' is not a mode" },
         { "socket-mode = 0066\n", ":1: socket-mode: '0066' is not a mode" },
+        { "socket-mode = 0266\n", ":1: socket-mode: '0266' is not a mode" },
+        { "socket-mode = 0466\n", ":1: socket-mode: '0466' is not a mode" },
+        { "socket-mode = 40000000660\n", ":1: socket-mode: '40000000660' is not a mode" },
         { "socket-group = no.such.group\n", ":1: socket-group: there is no group" },
         { "quota-ports = 257\n", ":1: quota-ports: '257' is not a number from 0 to 256" },
         { "quota-ring-bytes = 1X\n", ":1: quota-ring-bytes: '1X' is not a number of bytes" },
@@ -152,6 +183,64 @@ static void test_mistakes_in_the_file(void **state)
         assert_false(config.argument_refused);
         clean(NULL);
     }
+}
+
+/* Each limit itself is a value, and so is the word that says what is so without it. */
+static void test_limits_are_values(void **state)
+{
+    (void)state;
+    write_file("drain-timeout-ms = 3600000\nplugin-load-ms = 3600000\n"
+               "restart-delay-max-ms = 600000\nrule-stops-max = 0\nhello-ms = 3600000\n"
+               "offender-hold-ms = 1000\nquota-ports = 256\nquotas-bind = others\n"
+               "socket-mode = 666\n");
+    assert_int_equal(load((const char *const[]){ NULL }), 0);
+    assert_true(config.drain_timeout_ns == UINT64_C(3600000000000));
+    assert_true(config.plugin_load_ns == UINT64_C(3600000000000));
+    assert_true(config.restart_delay_max_ns == UINT64_C(600000000000));
+    assert_true(config.rule_stops_max == 0);
+    assert_true(config.quotas.hello_ms == 3600000);
+    assert_true(config.quotas.hold_ms == 1000);
+    assert_true(config.quotas.limits[QUOTA_PORTS] == 256);
+    assert_false(config.quotas.everybody);
+    assert_int_equal(config.socket_mode, 0666);
+}
+
+static void test_too_many_plugins(void **state)
+{
+    FILE *file = fopen(path, "we");
+
+    (void)state;
+    assert_non_null(file);
+    for (int i = 0; i < PLUGINS_CONFIGURED_MAX; i++)
+        fprintf(file, "plugin = /%d.so\n", i);
+    fclose(file);
+    assert_int_equal(load((const char *const[]){ NULL }), 0);
+    assert_int_equal(config.n_plugins, PLUGINS_CONFIGURED_MAX);
+    clean(NULL);
+    assert_int_equal(LOAD("--plugin", "/one-more.so"), -ENOSPC);
+    assert_string_equal(text, "plugin: more than 256 plugins");
+    assert_int_equal(config.n_plugins, PLUGINS_CONFIGURED_MAX);
+}
+
+/* Where nobody has named a file there need not be one; but one that cannot be come to is not taken
+ * for one that says nothing, which would give the roles and quotas of the defaults. */
+static void test_a_file_out_of_reach(void **state)
+{
+    char below[sizeof(path) + 8];
+
+    (void)state;
+    write_file("");
+    assert_int_equal(options_parse(&options, 1, (char *[]){ (char *)"odeond", NULL }, text),
+                     OPTIONS_RUN);
+    free(options.config_path);
+    options.config_path = strdup("/nowhere/odeond.conf");
+    assert_int_equal(config_load(&config, &options, text), 0);
+    config_fini(&config);
+    snprintf(below, sizeof(below), "%s/conf", path); /* the file is no directory */
+    free(options.config_path);
+    options.config_path = strdup(below);
+    assert_int_equal(config_load(&config, &options, text), -ENOTDIR);
+    assert_non_null(strstr(text, below));
 }
 
 static void test_mistakes_in_arguments(void **state)
@@ -230,19 +319,21 @@ static void test_actors(void **state)
 {
     (void)state;
     write_file("actor =\ttype \t name  \n"
-               "actor = t n a=\" two  words \" b=\"\\\"\\\\\" c=x\\y d= e=a=b f=\"\"\n");
+               "actor = t n aa=\\\\ a=\" two  words \" b=\"\\\"\\\\\" c=x\\y d= e=a=b f=\"\"\n");
     assert_int_equal(LOAD("--set", "actor=t last a=1"), 0);
     assert_int_equal(config.actors.n, 3);
     assert_string_equal(config.actors.list[0].type, "type");
     assert_string_equal(config.actors.list[0].name, "name");
     assert_int_equal(config.actors.list[0].n_words, 0);
-    assert_int_equal(config.actors.list[1].n_words, 6);
-    assert_string_equal(config.actors.list[1].words[0], "a= two  words ");
-    assert_string_equal(config.actors.list[1].words[1], "b=\"\\");
-    assert_string_equal(config.actors.list[1].words[2], "c=x\\y");
-    assert_string_equal(config.actors.list[1].words[3], "d=");
-    assert_string_equal(config.actors.list[1].words[4], "e=a=b");
-    assert_string_equal(config.actors.list[1].words[5], "f=");
+    assert_int_equal(config.actors.list[1].n_words, 7);
+    assert_string_equal(config.actors.list[1].words[0],
+                        "aa=\\\\"); /* without quotes: as they are */
+    assert_string_equal(config.actors.list[1].words[1], "a= two  words ");
+    assert_string_equal(config.actors.list[1].words[2], "b=\"\\");
+    assert_string_equal(config.actors.list[1].words[3], "c=x\\y");
+    assert_string_equal(config.actors.list[1].words[4], "d=");
+    assert_string_equal(config.actors.list[1].words[5], "e=a=b");
+    assert_string_equal(config.actors.list[1].words[6], "f=");
     assert_ptr_equal(actor_lines_find(&config.actors, "last"), &config.actors.list[2]);
     assert_null(actor_lines_find(&config.actors, "t"));
     clean(NULL);
@@ -281,8 +372,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_defaults, clean),
+        cmocka_unit_test_teardown(test_defaults_of_access, clean),
         cmocka_unit_test_teardown(test_command_line_wins, clean),
         cmocka_unit_test_teardown(test_mistakes_in_the_file, clean),
+        cmocka_unit_test_teardown(test_limits_are_values, clean),
+        cmocka_unit_test_teardown(test_too_many_plugins, clean),
+        cmocka_unit_test_teardown(test_a_file_out_of_reach, clean),
         cmocka_unit_test_teardown(test_mistakes_in_arguments, clean),
         cmocka_unit_test_teardown(test_developer, clean),
         cmocka_unit_test_teardown(test_actors, clean),

@@ -184,6 +184,12 @@ static void test_a_quota_that_no_line_can_say(void **state)
     config.quotas.limits[QUOTA_DESCRIPTORS] = UINT64_C(1) << 26;
     list_anew(&config);
     assert_null(setting_list_get(&own, "quota-descriptors"));
+    /* the largest that one can say is one of them, and so is the first group */
+    config.quotas.limits[QUOTA_DESCRIPTORS] = UINT64_C(1) << 20;
+    set(&config, "socket-group", "0");
+    list_anew(&config);
+    expect("quota-descriptors", "1048576");
+    expect("socket-group", "0");
 }
 
 /* The longest that there can be have room in the registry. */
