@@ -351,8 +351,10 @@ static void test_bad_port_requests(void **state)
     static const uint64_t sizes[] = { 1,          4096,
                                       100000,     UINT64_C(1) << 27,
                                       UINT64_MAX, UINT64_C(1) << 63 };
+    static const uint32_t policies[] = { PORT_OVERFLOW_N, UINT32_MAX };
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
+    Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
     struct raw raw = raw_connect(&service);
 
     (void)state;
@@ -362,6 +364,14 @@ static void test_bad_port_requests(void **state)
         raw_expect_error(&raw, raw.last_id, -EINVAL, "power of two");
         send_port_open(&raw, 0, sizes[i]);
         raw_expect_error(&raw, raw.last_id, -EINVAL, "power of two");
+    }
+    /* what a client that does not receive asks for: the first that there is not, and the last */
+    request.body_case = ODEON__REQUEST__BODY_PORT_OPEN;
+    request.port_open = &open;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        open.overflow = policies[i];
+        raw_send(&raw, &request, NULL, 0);
+        raw_expect_error(&raw, raw.last_id, -EINVAL, "overflow policy");
     }
     /* somebody else's port, and none */
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
