@@ -511,6 +511,7 @@ static unsigned count_taken(struct raw *raw, Odeon__Request *request)
 /* client.K2: by their number, or by what is kept for them. */
 static void test_unanswered_requests_are_bounded(void **state)
 {
+    enum { REQUESTS = 64 }; /* that are kept of one client, however small they are */
     static char name[60000];
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__Lookup lookup = ODEON__LOOKUP__INIT;
@@ -530,6 +531,16 @@ static void test_unanswered_requests_are_bounded(void **state)
         assert_int_equal(fcntl(raw.fd, F_SETFL, O_NONBLOCK), 0);
         n = count_taken(&raw, &request);
         assert_in_range(n, 2, 16); /* two are kept, and the socket holds some */
+        raw_close(&raw);
+    }
+    lookup.name = (char[]){ "x" };
+    for (int i = 0; i < 2; i++) {
+        struct raw raw = raw_connect(&service);
+
+        raw_hello(&raw);
+        assert_int_equal(fcntl(raw.fd, F_SETFL, O_NONBLOCK), 0);
+        n = count_taken(&raw, &request);
+        assert_in_range(n, REQUESTS, REQUESTS + 4096); /* as above: the socket holds hundreds */
         raw_close(&raw);
     }
     assert_int_equal(kill(executor, SIGCONT), 0);
