@@ -167,6 +167,7 @@ static void test_port_descriptors(void **state)
     int fd = peer_connect("port");
     Odeon__Reply *reply = peer_call_port_open(fd, ODEON_RING_MIN, true);
     const Odeon__PortOpenReply *port = reply->port_open;
+    struct port_executor *words;
 
     (void)state;
     assert_int_equal(reply->error, 0);
@@ -186,11 +187,16 @@ static void test_port_descriptors(void **state)
                      MAP_FAILED);
     assert_int_equal(send(peer_last.fds[3], "x", 1, MSG_NOSIGNAL), -1); /* to be read alone */
     assert_int_equal(errno, EPIPE);
+    words = mmap(NULL, 4096, PROT_READ, MAP_SHARED, peer_last.fds[1], 0);
+    assert_ptr_not_equal(words, MAP_FAILED);
+    assert_int_equal(atomic_load(&words->broken), PORT_OK);
     port->token.data[7] ^= 1; /* of one that had this number before, and has ended */
     assert_int_equal(peer_call_port_close_with(fd, port->port_id, port->token.data, 16), -ENOENT);
     port->token.data[7] ^= 1;
     assert_int_equal(peer_call_port_close_with(fd, port->port_id, port->token.data, 15), -ENOENT);
     assert_int_equal(peer_call_port_close_with(fd, port->port_id, port->token.data, 16), 0);
+    assert_int_equal(atomic_load(&words->broken), PORT_BROKEN_CLOSED); /* whoever looks sees it */
+    munmap(words, 4096);
     assert_int_equal(peer_call_port_close(fd, port->port_id), -ENOENT);
     assert_int_equal(peer_call_port_close(fd, UINT32_MAX), -ENOENT);
     peer_drop(reply);
