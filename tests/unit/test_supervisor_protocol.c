@@ -247,6 +247,25 @@ static void test_port_limits(void **state)
     close(other);
 }
 
+/* Of the clients with this name: those of its ports that were closed for what was written there. */
+static uint32_t count_broken_ports(int fd, const char *name)
+{
+    Odeon__ClientList list = ODEON__CLIENT_LIST__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    Odeon__Reply *reply;
+    uint32_t n = 0;
+
+    request.body_case = ODEON__REQUEST__BODY_CLIENT_LIST;
+    request.client_list = &list;
+    reply = peer_call(fd, &request);
+    assert_int_equal(reply->error, 0);
+    for (size_t i = 0; i < reply->client_list->n_clients; i++)
+        if (strcmp(reply->client_list->clients[i]->name, name) == 0)
+            n += reply->client_list->clients[i]->broken_ports;
+    peer_drop(reply);
+    return n;
+}
+
 static void test_broken_port(void **state)
 {
     int fd = peer_connect("vandal"), other = peer_connect("bystander");
@@ -272,6 +291,8 @@ static void test_broken_port(void **state)
     assert_int_equal(reply->error, 0);
     peer_drop(reply);
     peer_drop(peer_call_status(other));
+    assert_int_equal(count_broken_ports(other, "vandal"), 1);
+    assert_int_equal(count_broken_ports(other, "bystander"), 0);
     assert_true(service_log_contains("vandal"));
     munmap(words, 4096);
     close(doorbell);
@@ -392,7 +413,7 @@ static void test_who_comes_back_and_back(void **state)
 
 static void test_client_list_pages(void **state)
 {
-    int fds[5];
+    int fds[5], silent = peer_connect_raw();
     uint64_t after = 0;
     unsigned found = 0, pages = 0;
     bool more = true;
@@ -419,6 +440,7 @@ static void test_client_list_pages(void **state)
 
             assert_true(client->id > after);
             after = client->id;
+            assert_string_not_equal(client->name, "");   /* who has not said hello is none yet */
             if (strcmp(client->name, "page?[2J") == 0) { /* no control characters */
                 assert_int_equal(client->pid, getpid());
                 found++;
@@ -431,6 +453,7 @@ static void test_client_list_pages(void **state)
     assert_int_equal(found, 5);
     for (int i = 0; i < 5; i++)
         close(fds[i]);
+    close(silent);
 }
 
 static Odeon__Reply *peer_call_user_list(int fd)
