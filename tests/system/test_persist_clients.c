@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "client-lib/src/connect.h"
+#include "proto/registry_layout.h"
 #include "tests/system/manager.h"
 #include "tests/system/probe.h"
 
@@ -412,6 +413,46 @@ static void test_client_leaves_while_no_odeond_runs(void **state)
     clear_scene(&scene);
 }
 
+/* Clients that the registry has. */
+static unsigned count_registered(struct manager *manager)
+{
+    static struct registry registry;
+    int fd = manager_store_get(manager, "registry");
+    unsigned n = 0;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &registry, sizeof(registry), 0), sizeof(registry));
+    close(fd);
+    for (size_t i = 0; i < ODEON_CLIENTS_MAX; i++)
+        n += atomic_load(&registry.clients[i].state) != REGISTRY_FREE;
+    return n;
+}
+
+/* A client whose ports have all ended is nobody to go on with: its place is free again, or there
+ * would be none after as many. A port's number goes on where it was. */
+static void test_nothing_is_left_without_a_port(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    set_scene(&scene);
+    assert_int_equal(manager_store_count(scene.manager, "port-0-1-"), 5);
+    scene.port = odeon_port_close(scene.port);
+    assert_true(wait_until(manager_store_count(scene.manager, "port-") == 0));
+    assert_int_equal(count_registered(scene.manager), 1);
+    take_away(&scene);
+    bring_back(&scene);
+    assert_true(wait_until(manager_store_count(scene.manager, "client-") == 0));
+    assert_int_equal(count_registered(scene.manager), 0);
+    scene.port = port_open_or_fail(scene.client, 1 << 16, 1 << 16, true);
+    assert_int_equal(manager_store_count(scene.manager, "port-0-2-"), 5);
+    assert_int_equal(manager_store_count(scene.manager, "port-"), 5);
+    assert_int_equal(count_registered(scene.manager), 1);
+    post_number(&scene, scene.echo, 3);
+    expect_number(&scene, 3);
+    clear_scene(&scene);
+}
+
 static _Noreturn void open_and_leave_when_told(const struct service *service, int told)
 {
     struct odeon_client *client = service_connect(service, "leaves");
@@ -600,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_service_that_begins_anew_is_another),
         cmocka_unit_test(test_client_dies_while_no_odeond_runs),
         cmocka_unit_test(test_client_leaves_while_no_odeond_runs),
+        cmocka_unit_test(test_nothing_is_left_without_a_port),
         cmocka_unit_test(test_client_leaves_and_is_not_let_in),
         cmocka_unit_test(test_port_closes_while_a_greeting_waits),
         cmocka_unit_test(test_wrong_token_is_refused),
