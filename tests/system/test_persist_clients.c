@@ -556,6 +556,48 @@ static void test_wrong_token_is_refused(void **state)
     clear_scene(&scene);
 }
 
+/* Each port is claimed by a token of its own: one that is claimed by another is closed, and the
+ * others go on. */
+static void test_port_with_a_wrong_token_is_closed(void **state)
+{
+    struct odeon_port *other;
+    struct scene scene;
+    odeon_ref ref;
+
+    (void)state;
+    set_scene(&scene);
+    other = port_open_or_fail(scene.client, 1 << 16, 1 << 16, false);
+    take_away(&scene);
+    other->token[sizeof(other->token) - 1] ^= 1;
+    bring_back(&scene);
+    assert_int_equal(odeon_actor_find(scene.client, "ledger", &ref), 0);
+    assert_int_equal(odeon_port_check(other), -EPIPE);
+    assert_int_equal(odeon_port_check(scene.port), 0);
+    post_number(&scene, scene.echo, 3);
+    expect_number(&scene, 3);
+    clear_scene(&scene);
+}
+
+/* As many as a client can have. */
+static void test_all_ports_come_back(void **state)
+{
+    struct odeon_port *ports[ODEON_PORTS_PER_CLIENT_MAX];
+    struct scene scene;
+    odeon_ref ref;
+
+    (void)state;
+    set_scene(&scene);
+    ports[0] = scene.port;
+    for (size_t i = 1; i < ODEON_PORTS_PER_CLIENT_MAX; i++)
+        ports[i] = port_open_or_fail(scene.client, 1 << 16, 1 << 16, false);
+    take_away(&scene);
+    bring_back(&scene);
+    assert_int_equal(odeon_actor_find(scene.client, "ledger", &ref), 0);
+    for (size_t i = 0; i < ODEON_PORTS_PER_CLIENT_MAX; i++)
+        assert_int_equal(odeon_port_check(ports[i]), 0);
+    clear_scene(&scene);
+}
+
 static void become(struct odeon_client *thief, const struct odeon_client *rightful)
 {
     thief->client_id = rightful->client_id;
@@ -645,6 +687,8 @@ int main(void)
         cmocka_unit_test(test_client_leaves_and_is_not_let_in),
         cmocka_unit_test(test_port_closes_while_a_greeting_waits),
         cmocka_unit_test(test_wrong_token_is_refused),
+        cmocka_unit_test(test_port_with_a_wrong_token_is_closed),
+        cmocka_unit_test(test_all_ports_come_back),
         cmocka_unit_test(test_connected_client_cannot_be_claimed),
         cmocka_unit_test(test_token_of_another_process_is_refused),
     };
