@@ -14,9 +14,13 @@
 
 #include "daemon/common/memfd.h"
 #include "daemon/common/page.h"
+#include "daemon/supervisor/client.h"
+#include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/port_table.h"
+#include "daemon/supervisor/registry.h"
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
+#include "proto/registry_layout.h"
 
 static int make_table(void **state)
 {
@@ -182,6 +186,63 @@ static void test_payload_fits(void **state)
     assert_int_equal(envelope_size(port_payload_max(&port)), 4096);
 }
 
+/* Recorded as another odeond does, and read by the next one: what was true of the port and its
+ * client is so again, above all what its client may not do, and what its user pays for it. */
+static void test_a_port_outlives_odeond(void **state)
+{
+    struct port_table *table = *state, *next = malloc(sizeof(*next));
+    struct client client = {
+        .id = 7, .uid = 41001, .pid = 4321, .peer.gid = 41002, .name = "posts", .token = { 5 }
+    };
+    struct persist persist = { 0 };
+    const struct registry_client *about = NULL;
+    struct seat_port *port = port_table_allocate(table, client.id), *again;
+    uint32_t index = port->index;
+
+    assert_non_null(next);
+    port_table_init(next);
+    assert_int_equal(registry_make(&persist.registry, 0), 0);
+    port->uid = 41001;
+    port->submission_bytes = 1 << 16;
+    port->delivery_bytes = 1 << 17;
+    port->overflow = PORT_OVERFLOW_DISCONNECT;
+    port->may_not_stop = true;
+    port->held = (struct holding){ .amounts = { [QUOTA_PORTS] = 1,
+                                                [QUOTA_RING_BYTES] = 3 << 16,
+                                                [QUOTA_BACKLOG_BYTES] = 1 << 20 } };
+    memset(port->token, 9, sizeof(port->token));
+    assert_int_equal(persist_record_port(&persist, &client, port), 0);
+    about = &persist.registry.map->clients[0];
+    assert_int_equal(about->id, 7);
+    assert_int_equal(about->uid, 41001);
+    assert_int_equal(about->gid, 41002);
+    assert_int_equal(about->pid, 4321);
+    assert_string_equal(about->name, "posts");
+    assert_int_equal(about->token[0], 5);
+    registry_set_port_ref(&persist.registry, index, 77, 1000);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&persist.registry.map->ports[index].state,
+                     i == 0 ? REGISTRY_OPEN : REGISTRY_CLOSING);
+        again = port_table_restore(next, index, &persist.registry.map->ports[index]);
+        assert_int_equal(again->state, i == 0 ? PORT_OPEN : PORT_CLOSING);
+        assert_int_equal(again->generation, port->generation);
+        assert_int_equal(again->client_id, 7);
+        assert_int_equal(again->uid, 41001);
+        assert_int_equal(again->submission_bytes, port->submission_bytes);
+        assert_int_equal(again->delivery_bytes, port->delivery_bytes);
+        assert_int_equal(again->overflow, PORT_OVERFLOW_DISCONNECT);
+        assert_true(again->may_not_stop);
+        assert_true(again->known);
+        assert_int_equal(again->ref, 77);
+        assert_int_equal(again->actors_max, 1000);
+        assert_memory_equal(&again->held, &port->held, sizeof(port->held));
+        assert_memory_equal(again->token, port->token, sizeof(port->token));
+        port_table_release(next, again);
+    }
+    registry_close(&persist.registry);
+    free(next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +253,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sizes, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_memory, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_payload_fits, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_a_port_outlives_odeond, make_table, free_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
