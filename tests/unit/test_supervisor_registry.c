@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/registry.h"
 
 static const struct setting_list none_own;
@@ -470,6 +472,75 @@ static void test_without_a_registry(void **state)
     registry_close(&none);
 }
 
+/* ---- what is written there of a start and of an end ---- */
+
+/* persist.R1: the next start goes by the configuration of its own only behind an end that was told
+ * to be one, of a service that had put its state in force. */
+static void test_which_end_is_an_orderly_one(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 8; bits++) {
+        struct persist persist = { .refused = bits & 1, .in_force = bits & 2 };
+        bool clean = bits & 4;
+        struct registry_header header;
+        int fd;
+
+        assert_int_equal(registry_make(&persist.registry, 0), 0);
+        fd = dup(persist.registry.fd);
+        persist_end(&persist, clean);
+        assert_false(persist_is_on(&persist));
+        assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+        assert_int_equal(atomic_load(&header.clean), bits == 6);
+        close(fd);
+    }
+}
+
+/* The state that comes into force: what was dropped is forgotten, all of it, what came is recorded
+ * with its line, and the former end counts no more. */
+static void test_what_comes_into_force(void **state)
+{
+    struct setting_list nothing = { 0 };
+    struct plugin_store plugins = { .n = 1,
+                                    .list[0] = { .path = (char[]){ "/new.so" },
+                                                 .serial = 9,
+                                                 .configured = true,
+                                                 .line = 5,
+                                                 .unrecorded = true } };
+
+    (void)state;
+    for (int orderly = 0; orderly < 2; orderly++) {
+        struct persist persist = {
+            .resumed = true, .clean = orderly, .n_dropped = 2, .dropped = { 1, 2 }
+        };
+        struct registry *map;
+
+        plugins.list[0].unrecorded = true;
+        assert_int_equal(registry_make(&persist.registry, 0), 0);
+        map = persist.registry.map;
+        atomic_store(&map->header.clean, (uint32_t)orderly);
+        atomic_store(&map->header.actors_made, 1);
+        for (uint32_t serial = 1; serial <= 2; serial++)
+            assert_int_equal(registry_put_plugin(&persist.registry, serial, "old", "/old.so", 0, 0),
+                             0);
+        persist_record_settled(&persist, &plugins, &nothing, &nothing, &nothing, 0);
+        assert_true(persist.in_force);
+        assert_false(plugins.list[0].unrecorded);
+        assert_int_equal(persist.n_dropped, 0);
+        assert_int_equal(atomic_load(&map->header.clean), 0);
+        assert_int_equal(atomic_load(&map->header.settled), 1);
+        /* actors of the configuration are made anew behind an orderly end alone */
+        assert_int_equal(atomic_load(&map->header.actors_made), !orderly);
+        for (size_t i = 0; i < ODEON_PLUGINS_MAX; i++)
+            if (atomic_load(&map->plugins[i].state) != REGISTRY_FREE) {
+                assert_int_equal(map->plugins[i].serial, 9);
+                assert_int_equal(map->plugins[i].configured,
+                                 5 << REGISTRY_LINE_SHIFT | REGISTRY_CONFIGURED);
+            }
+        assert_true(persist_wants_actors(&persist) == orderly);
+        registry_close(&persist.registry);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +557,8 @@ int main(void)
         cmocka_unit_test(test_own_settings_are_forgotten),
         cmocka_unit_test(test_settings_where_own_ones_lie_by_now),
         cmocka_unit_test(test_without_a_registry),
+        cmocka_unit_test(test_which_end_is_an_orderly_one),
+        cmocka_unit_test(test_what_comes_into_force),
     };
 
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
