@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,6 +48,32 @@ static void test_impossible_submission_head(void **state)
     }
 }
 
+/* A head that lies in the ring, behind what is published: it makes room that there is not. */
+static void test_submission_head_before_its_record(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned i = 1; i < RING / 32; i++)
+        assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), 0);
+    atomic_store(&f->fake.executor->submission_head, RING - 32); /* all has been taken */
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, 40), 0);
+    atomic_store(&f->fake.executor->submission_head, RING + 40);
+    assert_distrusted(f, odeon_port_post(f->port, actor, TYPE, f->payload, RING - 24));
+}
+
+/* Deliveries that have not been given back: a tail that reaches over them means that they have been
+ * written over. */
+static void test_delivery_tail_over_what_is_held(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d;
+
+    assert_true(fake_deliver_number(&f->fake, TYPE, 1, 0, 0));
+    assert_int_equal(odeon_port_receive(f->port, &d), 1);
+    atomic_store(&f->fake.executor->delivery_tail, RING + 8);
+    assert_distrusted(f, odeon_port_receive(f->port, &d));
+}
+
 static void test_impossible_delivery_tail(void **state)
 {
     static const uint64_t tails[] = { RING + 8, 12, UINT64_MAX - 7, UINT64_C(1) << 63, 16 };
@@ -67,6 +94,7 @@ static void test_impossible_delivery_headers(void **state)
     static const struct envelope headers[] = {
         { .type = 0 },                   /* a hole */
         { .type = TYPE, .length = 100 }, /* beyond what was published */
+        { .type = TYPE, .length = 9 },   /* by eight bytes */
         { .type = TYPE, .length = UINT16_MAX },
         { .type = TYPE, .length = 4, .prefix = PREFIX_CORRELATION }, /* no room for the id */
         { .type = MESSAGE_TYPE_REFUSAL, .length = 8 },               /* no room for the refusal */
@@ -118,9 +146,12 @@ static void test_impossible_plans_are_refused(void **state)
     struct fixture *f = *state;
     struct port_plan plan = f->fake.plan;
     int unsealed = memfd_create("unsealed", MFD_CLOEXEC),
+        half_sealed = memfd_create("half sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING),
         null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     assert_int_equal(ftruncate(unsealed, 1 << 20), 0);
+    assert_int_equal(ftruncate(half_sealed, 1 << 20), 0);
+    assert_int_equal(fcntl(half_sealed, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL), 0);
 #define REFUSED(field, bad, why)                                                                   \
     do {                                                                                           \
         plan = f->fake.plan;                                                                       \
@@ -131,22 +162,101 @@ static void test_impossible_plans_are_refused(void **state)
     REFUSED(submission_bytes, RING + 8, "power of two");
     REFUSED(delivery_bytes, UINT64_C(1) << 63, "power of two");
     REFUSED(delivery_bytes, 2048, "power of two");
+    REFUSED(submission_bytes, 3 * RING, "power of two");
     REFUSED(submission_bytes, 2 * RING, "shorter");
     REFUSED(delivery_bytes, 2 * RING, "shorter");
     REFUSED(submission_offset, 0, "offset");
     REFUSED(delivery_offset, 100, "offset");
+    REFUSED(delivery_offset, f->fake.plan.delivery_offset + 8, "offset");
     REFUSED(delivery_offset, UINT32_MAX & ~4095u, "shorter");
     REFUSED(client_memory, unsealed, "sealed");
+    REFUSED(client_memory, half_sealed, "sealed"); /* it could shrink, which is SIGBUS */
     REFUSED(executor_memory, null, "sealed");
     REFUSED(executor_memory, -1, "sealed");
     REFUSED(payload_max, 0, "payloads");
     REFUSED(payload_max, ODEON_PAYLOAD_MAX + 1, "payloads");
     REFUSED(actors_max, 0, "actors");
 #undef REFUSED
-    atomic_store(&f->fake.executor->delivery_tail, RING + 64);
-    expect_plan_refused(f->fake.plan, "cursors");
     close(unsealed);
+    close(half_sealed);
     close(null);
+}
+
+static unsigned count_mappings(void)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    char line[512];
+    unsigned n = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        n += strstr(line, "memfd:") != NULL;
+    fclose(file);
+    return n;
+}
+
+/* Each is found when the port is opened, and nothing stays mapped. */
+static void test_impossible_cursors_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    _Atomic uint64_t *const words[] = { &f->fake.executor->delivery_tail,
+                                        &f->fake.executor->submission_head,
+                                        &f->fake.client->submission_tail,
+                                        &f->fake.client->delivery_head };
+    unsigned before = count_mappings();
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        atomic_store(words[i], RING + 64);
+        expect_plan_refused(f->fake.plan, "cursors");
+        atomic_store(words[i], 0);
+    }
+    /* possible distances, at which no record begins */
+    atomic_store(&f->fake.client->submission_tail, 12);
+    expect_plan_refused(f->fake.plan, "cursors");
+    atomic_store(&f->fake.client->submission_tail, 0);
+    atomic_store(&f->fake.client->delivery_head, 12);
+    atomic_store(&f->fake.executor->delivery_tail, 64);
+    expect_plan_refused(f->fake.plan, "cursors");
+    assert_int_equal(count_mappings(), before);
+}
+
+/* The port has taken them, and closes them. */
+static void test_descriptors_have_one_owner(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(f->port->doorbell >= 0);
+    assert_true(f->port->pipe >= 0);
+    assert_int_equal(f->fake.plan.doorbell, -1);
+    assert_int_equal(f->fake.plan.pipe, -1);
+}
+
+/* The first reason is the one that is told, whatever is found out behind it. */
+static void test_the_first_end_counts(void **state)
+{
+    static const struct {
+        unsigned broken;
+        enum odeon_closed why;
+    } ends[] = {
+        { PORT_OK, ODEON_CLOSED_BY_SERVICE },
+        { PORT_BROKEN_CLOSED, ODEON_CLOSED_BY_SERVICE },
+        { PORT_BROKEN_SLOW, ODEON_CLOSED_TOO_SLOW },
+        { PORT_BROKEN_TAIL, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_LENGTH, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_HEADER, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_SLOT, ODEON_CLOSED_BAD_RECORD },
+        { PORT_BROKEN_HEAD, ODEON_CLOSED_BAD_RECORD },
+        { UINT32_MAX, ODEON_CLOSED_BY_SERVICE },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        assert_int_equal(port_closed_by(ends[i].broken), ends[i].why);
+    port_mark_closed(f->port, -EPIPE, ODEON_CLOSED_TOO_SLOW, "it was slow");
+    port_mark_closed(f->port, -ECONNRESET, ODEON_CLOSED_BY_SERVICE, "the service has gone");
+    assert_int_equal(odeon_port_check(f->port), -EPIPE);
+    assert_non_null(strstr(odeon_error_text(), "it was slow"));
+    assert_int_equal(odeon_port_closed(f->port), ODEON_CLOSED_TOO_SLOW);
 }
 
 /* ---- two threads ---- */
@@ -229,10 +339,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_impossible_submission_head, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_submission_head_before_its_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_delivery_tail_over_what_is_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_delivery_tail, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_delivery_headers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken_port_is_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_plans_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_impossible_cursors_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_descriptors_have_one_owner, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_first_end_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_delivery_that_two_have_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_release_that_came_between, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_head_that_is_possible_again, setup, teardown),
