@@ -197,6 +197,8 @@ static void test_impossible_arguments_are_refused(void **state)
     assert_int_equal(odeon_port_post(f->port, actor, 0, "x", 1), -EINVAL);
     assert_int_equal(odeon_port_post(f->port, actor, 65536, "x", 1), -EINVAL);
     assert_int_equal(odeon_port_post(f->port, ODEON_NOBODY, TYPE, "x", 1), -ESRCH);
+    /* no actor is of generation 0 */
+    assert_int_equal(odeon_port_post(f->port, ACTOR_REF_OWN | 5, TYPE, "x", 1), -ESRCH);
     assert_int_equal(
         odeon_port_post(f->port, UINT64_C(1) << 32 | ACTOR_REF_OWN | 1000, TYPE, "x", 1),
         -ESRCH); /* beyond the actor table: would break the port */
@@ -215,6 +217,30 @@ static void test_impossible_arguments_are_refused(void **state)
     assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, RING - 24), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.length, RING - 24);
+}
+
+/* An answer is for who has asked. */
+static void test_only_questions_are_answered(void **state)
+{
+    struct fixture *f = *state;
+    const struct odeon_delivery none[] = {
+        { .from = actor, .type = TYPE },                                   /* asks nothing */
+        { .from = actor, .type = TYPE, .correlation = 7, .flags = 1 },     /* an answer itself */
+        { .from = actor, .type = MESSAGE_TYPE_REFUSAL, .correlation = 7 }, /* the library's */
+    };
+    const struct odeon_delivery question = { .from = actor, .type = TYPE, .correlation = 7 };
+    struct envelope e;
+
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        assert_int_equal(odeon_port_answer(f->port, &none[i], TYPE, "x", 1), -EINVAL);
+        assert_non_null(strstr(odeon_error_text(), "asks nothing"));
+    }
+    assert_int_equal(odeon_port_answer(f->port, NULL, TYPE, "x", 1), -EINVAL);
+    assert_false(fake_take(&f->fake, &e, f->payload));
+    assert_int_equal(odeon_port_answer(f->port, &question, TYPE, "x", 1), 0);
+    assert_true(fake_take(&f->fake, &e, f->payload));
+    assert_true(e.flags & ENVELOPE_REPLY);
+    assert_true(e.to == actor);
 }
 
 static void test_full_ring_would_block(void **state)
@@ -585,6 +611,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_monitor_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_arguments_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_only_questions_are_answered, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_ring_would_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records_do_not_wrap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reserved_records_appear_together, setup, teardown),
