@@ -126,6 +126,8 @@ static void test_what_is_not_held_is_refused(void **state)
     assert_int_equal(odeon_port_release_until(f->port, &other), -EINVAL);
     other.data = (const uint8_t *)d[1].data + 32; /* not received yet */
     assert_int_equal(odeon_port_release_until(f->port, &other), -EINVAL);
+    other.data = (const uint8_t *)d[0].data + 4 * RING; /* as far into another port's */
+    assert_int_equal(odeon_port_release_until(f->port, &other), -EINVAL);
     other.data = d[0].data;
     other.size = UINT32_MAX;
     assert_int_equal(odeon_port_release_until(f->port, &other), -EINVAL);
@@ -136,6 +138,23 @@ static void test_what_is_not_held_is_refused(void **state)
     assert_int_equal(odeon_port_release_until(f->port, &d[1]), -EINVAL);
     assert_int_equal(odeon_port_release_until(f->port, &d[0]), -EINVAL);
     assert_int_equal(head(f), 2 * 32);
+}
+
+/* A reply that came too late for its call is dropped, and gives nothing back but itself. */
+static void test_what_is_dropped_gives_back_nothing_held(void **state)
+{
+    struct fixture *f = *state;
+    struct odeon_delivery d[3];
+
+    deliver(f, 0, 2);
+    assert_int_equal(odeon_port_receive_many(f->port, d, 2), 2);
+    assert_int_equal(odeon_port_release_until(f->port, &d[0]), 0);
+    assert_true(fake_deliver_number(&f->fake, TYPE, 7, PORT_CORRELATION_CALL | 9, ENVELOPE_REPLY));
+    assert_int_equal(odeon_port_receive(f->port, &d[2]), 0);
+    assert_int_equal(head(f), 32);
+    assert_int_equal(number_of(&d[1]), 1);
+    assert_int_equal(odeon_port_release_until(f->port, &d[1]), 0);
+    assert_int_equal(head(f), 2 * 32 + 40);
 }
 
 static void test_the_backlog_hears_of_it(void **state)
@@ -295,6 +314,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sizes_are_filled_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_whole_ring, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_not_held_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_dropped_gives_back_nothing_held, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_the_backlog_hears_of_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_the_order_of_receiving, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_kept_holds_no_ring, setup, teardown),
