@@ -172,7 +172,7 @@ bool fake_deliver_number(struct fake *fake, uint16_t type, uint64_t number, uint
                          uint8_t flags)
 {
     uint64_t payload[2] = { correlation, number };
-    bool correlated = flags & ENVELOPE_REPLY;
+    bool correlated = correlation != 0 || flags & ENVELOPE_REPLY;
     struct envelope envelope = {
         .to = fake->plan.ref, .from = actor_ref_make(3, 1), .type = type, .flags = flags
     };

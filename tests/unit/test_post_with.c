@@ -586,11 +586,15 @@ static void test_forgetting_what_a_call_has_kept(void **state)
     assert_int_equal(odeon_port_call(f->port, actor, TYPE, "", 0, 1, &d), ODEON_CALL_EXPIRED);
     assert_int_equal(odeon_port_forget(f->port, 7), 2);
     assert_int_equal(odeon_port_forget(f->port, 7), 0);
+    /* and their room, of which calls have a bound, is given back */
+    assert_int_equal(f->port->kept_bytes, 2 * (sizeof(struct port_kept) + sizeof(uint64_t)));
     assert_int_equal(odeon_port_receive(f->port, &d), 1);
+    assert_int_equal(d.correlation, 7);
     assert_int_equal(word_at(d.data), 1);
     odeon_port_release(f->port);
     expect_reply(f, 8, 2);
     expect_nothing(f);
+    assert_int_equal(f->port->kept_bytes, 0);
 }
 
 static void test_the_table_is_bounded_and_used_again(void **state)
