@@ -148,6 +148,51 @@ static void test_ports_are_shared_fairly(void **state)
     odeon_client_disconnect(second);
 }
 
+static struct odeon_client_detail *show(struct odeon_client *asker, struct odeon_client *shown)
+{
+    struct odeon_client_detail *detail = NULL;
+
+    if (odeon_client_show(asker, id_of(shown), &detail) < 0)
+        fail_msg("showing a client: %s", odeon_error_text());
+    return detail;
+}
+
+/* Of two clients of one user: each has its own ports, and what they cost when no setting says so;
+ * refusals are their user's, who is bound, or not. */
+static void test_what_is_shown_of_a_client(void **state)
+{
+    struct odeon_client *first, *second;
+    struct odeon_client_detail *detail;
+    struct odeon_port *ports[3];
+
+    (void)state;
+    START("--set", "quota-ports=4");
+    first = service_connect(&service, "first");
+    second = service_connect(&service, "second");
+    assert_true(wait_until(usage(first, "clients").user == 2));
+    assert_int_equal(open_all(first, ports, 3, "quota-ports"), 2);
+    assert_int_equal(try_port(second, RING, &ports[2]), 0);
+    detail = show(second, first);
+    assert_int_equal(detail->client.ports, 2);
+    assert_int_equal(detail->n_ports, 2);
+    assert_int_equal(detail->bound, 1);
+    assert_int_equal(detail->refusals, 1);
+    odeon_result_free(detail);
+    assert_int_equal(usage(first, "backlog-bytes").client, 2 * ODEON_BACKLOG_BYTES_DEFAULT);
+    assert_int_equal(usage(second, "backlog-bytes").client, ODEON_BACKLOG_BYTES_DEFAULT);
+    assert_int_equal(usage(first, "backlog-bytes").user, 3 * ODEON_BACKLOG_BYTES_DEFAULT);
+    odeon_client_disconnect(first);
+    odeon_client_disconnect(second);
+    end(NULL);
+    START("--set", "quotas-bind=others");
+    first = service_connect(&service, "first");
+    detail = show(first, first);
+    assert_int_equal(detail->bound, 0);
+    assert_int_equal(detail->refusals, 0);
+    odeon_result_free(detail);
+    odeon_client_disconnect(first);
+}
+
 static void test_ring_and_backlog_bytes(void **state)
 {
     struct odeon_port *ports[8];
@@ -530,6 +575,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_clients, end),
         cmocka_unit_test_teardown(test_ports_are_shared_fairly, end),
+        cmocka_unit_test_teardown(test_what_is_shown_of_a_client, end),
         cmocka_unit_test_teardown(test_ring_and_backlog_bytes, end),
         cmocka_unit_test_teardown(test_smaller_backlog, end),
         cmocka_unit_test_teardown(test_actors, end),
