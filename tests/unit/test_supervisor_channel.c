@@ -376,6 +376,67 @@ static void test_what_cannot_be_sent_now(void **state)
     assert_int_equal(status, 0);
 }
 
+/* ---- memory of what waits (client.K11) ---- */
+
+static uint64_t room_left;
+static size_t told_bytes;
+
+static uint64_t on_room(void *userdata)
+{
+    (void)userdata;
+    return room_left;
+}
+
+static void on_waits(void *userdata, size_t bytes)
+{
+    (void)userdata;
+    told_bytes = bytes;
+}
+
+/* What waits is told of when it comes and when it goes, and one more goes in as long as there is
+ * room for all of it. */
+static void test_what_waits_has_room(void **state)
+{
+    static const struct channel_ops counted = {
+        .on_frame = on_frame, .on_error = on_error, .room = on_room, .waits = on_waits
+    };
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct frame frame;
+    size_t cost, before;
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&f->loop), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+    f->peer = fds[1];
+    f->channel = channel_new(&f->loop, fds[0], 1 << 20, &counted, f);
+    room_left = SIZE_MAX;
+    while (told_bytes == 0) /* the socket takes the first ones */
+        assert_int_equal(send_number(f->channel, 1000, NULL, 0), 0);
+    cost = told_bytes;
+    room_left = cost - 1;
+    assert_int_equal(send_number(f->channel, 1000, NULL, 0), -EDQUOT);
+    assert_int_equal(told_bytes, cost);
+    room_left = cost;
+    assert_int_equal(send_number(f->channel, 1000, NULL, 0), 0);
+    assert_int_equal(told_bytes, 2 * cost);
+    /* it is read: nothing waits any more */
+    while (told_bytes > 0) {
+        while (frame_receive(f->peer, &frame) == 1)
+            frame_fini(&frame);
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    }
+    /* what waits when the connection is given up has gone, too, but for what the socket takes */
+    do {
+        before = told_bytes;
+        assert_int_equal(send_number(f->channel, 1000, NULL, 0), 0);
+    } while (told_bytes == before);
+    channel_free(f->channel, NULL);
+    f->channel = NULL;
+    assert_int_equal(told_bytes, 0);
+    fixture_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_last_answer_before_the_end),
         cmocka_unit_test(test_descriptors_that_are_not_read),
         cmocka_unit_test(test_what_cannot_be_sent_now),
+        cmocka_unit_test(test_what_waits_has_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
