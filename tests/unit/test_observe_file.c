@@ -171,6 +171,15 @@ static void test_spoilt_files_are_refused_or_read(void **state)
     header->types_max = UINT32_MAX;
     expect_refused("sizes that this library does not know");
     memcpy(header, &good, sizeof(good));
+    header->type_size--;
+    expect_refused("sizes that this library does not know");
+    memcpy(header, &good, sizeof(good));
+    header->trace_offset += 8;
+    expect_refused("sizes that this library does not know");
+    memcpy(header, &good, sizeof(good));
+    header->workers_offset = sizeof(good) - 8; /* the first worker would be made of names */
+    expect_refused("sizes that this library does not know");
+    memcpy(header, &good, sizeof(good));
     /* behind the first look: names without an end, a number of types beyond all */
     file = open_file();
     memset(header->names, 'x', sizeof(header->names));
@@ -235,6 +244,9 @@ static void test_records_are_read_once_and_whole(void **state)
     add_records(LAST, 9 * OBSERVED_RECORDS);
     expect_records(&file, &after, 8 * OBSERVED_RECORDS + 2, OBSERVED_RECORDS - 1,
                    6 * OBSERVED_RECORDS - 4);
+    /* one more than there is room for, to the record */
+    add_records(LAST, 10 * OBSERVED_RECORDS + 1);
+    expect_records(&file, &after, 9 * OBSERVED_RECORDS + 3, OBSERVED_RECORDS - 1, 2);
     worker(LAST)->trace.n = 3; /* a plugin has written there: nothing that is not there */
     expect_records(&file, &after, 0, 0, 0);
     worker(LAST)->trace.n = UINT64_MAX;
