@@ -353,6 +353,10 @@ static void test_fill_refuses_twice_and_too_much(void **state)
 static void test_hex(void **state)
 {
     char *good[] = { (char *)"0x0102", (char *)"fFee" }, *odd[] = { (char *)"123" };
+    /* an odd number of digits, and behind its end what would make it even */
+    char odd_and_more[] = "123\0"
+                          "456";
+    char *beyond[] = { odd_and_more }, *large[] = { (char *)"0XaAAfFA" };
     char *bad[] = { (char *)"0g" }, *many[] = { (char *)"0102030405" };
     uint8_t bytes[4];
     size_t size = 0;
@@ -361,6 +365,10 @@ static void test_hex(void **state)
     assert_int_equal(odeon_payload_parse_hex(good, 2, bytes, sizeof(bytes), &size), 0);
     assert_int_equal(size, 4);
     assert_memory_equal(bytes, "\x01\x02\xff\xee", 4);
+    assert_int_equal(odeon_payload_parse_hex(large, 1, bytes, sizeof(bytes), &size), 0);
+    assert_int_equal(size, 3);
+    assert_memory_equal(bytes, "\xaa\xaf\xfa", 3);
+    assert_int_equal(odeon_payload_parse_hex(beyond, 1, bytes, sizeof(bytes), &size), -EINVAL);
     assert_int_equal(odeon_payload_parse_hex(odd, 1, bytes, sizeof(bytes), &size), -EINVAL);
     assert_int_equal(odeon_payload_parse_hex(bad, 1, bytes, sizeof(bytes), &size), -EINVAL);
     assert_int_equal(odeon_payload_parse_hex(many, 1, bytes, sizeof(bytes), &size), -E2BIG);
@@ -408,6 +416,11 @@ static void test_print(void **state)
     check_print(text_of_tailed, tail, sizeof(tail),
                 "number=7 text=\"\\\"\\\\\\x0a\\x1b\\xff\\xc3\\xa4\"",
                 "\"number\":7,\"text\":\"\\\"\\\\\\n\\u001b\\ufffd\xc3\xa4\"");
+    check_print("{ char text[4]; }", "a\x7f~", 4, "text=\"a\\x7f~\"", "\"text\":\"a\\u007f~\"");
+    /* as many digits as there can be */
+    check_print("{ double x; }", &(double){ 0.1 + 0.2 }, 8, "x=0.30000000000000004",
+                "\"x\":0.30000000000000004");
+    check_print("{ float x; }", &(float){ 0.100000024f }, 4, "x=0.100000024", "\"x\":0.100000024");
     check_print(text_of_tailed, tail, 4, "number=7 text=", "\"number\":7,\"text\":\"\"");
     check_print("{ odeon_ref who; }", &who, sizeof(who), "who=1.7.5", "\"who\":\"1.7.5\"");
     check_print("", NULL, 0, "", "");
