@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -126,7 +127,15 @@ static void test_files(void **state)
     assert_string_equal(seen.text, "one/a=1;");
     assert_int_equal(ftruncate(fd, CONFIG_FILE_MAX + 1), 0);
     assert_int_equal(config_read_file(path, sections, note, &seen, text), -EFBIG);
+    /* the largest that there can be is read, to its end: a hole is no text */
+    assert_int_equal(ftruncate(fd, CONFIG_FILE_MAX), 0);
+    assert_int_not_equal(config_read_file(path, sections, note, &seen, text), -EFBIG);
     close(fd);
+    unlink(path);
+    /* nobody is waited for who would write */
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(config_read_file(path, sections, note, &seen, text), -EINVAL);
+    assert_non_null(strstr(text, "not a regular file"));
     unlink(path);
     assert_int_equal(config_read_file(path, sections, note, &seen, text), -ENOENT);
     assert_non_null(strstr(text, path));
@@ -176,6 +185,9 @@ static void test_numbers(void **state)
     assert_true(n == UINT64_C(2) << 30);
     assert_int_equal(config_parse_bytes("5", 0, UINT64_MAX, &n), 0);
     assert_int_equal(n, 5);
+    assert_int_equal(config_parse_bytes("1K", 1024, 1024, &n), 0);
+    assert_int_equal(config_parse_bytes("1K", 1025, 4096, &n), -ERANGE);
+    assert_int_equal(config_parse_bytes("1K", 0, 1023, &n), -ERANGE);
     assert_int_equal(config_parse_bytes("18446744073709551615K", 0, UINT64_MAX, &n), -ERANGE);
     assert_int_equal(config_parse_bytes("1KB", 0, UINT64_MAX, &n), -EINVAL);
 }
