@@ -565,9 +565,13 @@ static void test_outcomes_during_a_call_are_kept(void **state)
     expect_refusal(f, 11, ODEON_REASON_NO_SUCH_ACTOR);
     expect_reply(f, 12, 1);
     expect_nothing(f);
-    assert_int_equal(odeon_port_call_with(f->port, actor, TYPE, "", 0, 0,
-                                          ODEON_POST_OPTIONS(.correlation = 1), &reply),
-                     -EINVAL);
+    const struct odeon_post_options *const others[] = { ODEON_POST_OPTIONS(.correlation = 1),
+                                                        ODEON_POST_OPTIONS(.after_ns = 1),
+                                                        ODEON_POST_OPTIONS(.wait_ns = 1),
+                                                        ODEON_POST_OPTIONS(.within_ns = 1) };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_int_equal(odeon_port_call_with(f->port, actor, TYPE, "", 0, 0, others[i], &reply),
+                         -EINVAL);
 }
 
 /* A call has copied them aside. */
