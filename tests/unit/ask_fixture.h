@@ -262,6 +262,7 @@ static inline int setup_without_shelf(void **state)
 static inline int teardown(void **state)
 {
     (void)state;
+    timer_fixture_assert_books(&f);
     engine_fixture_close(&f);
     munmap(shared, sizeof(*shared));
     return 0;

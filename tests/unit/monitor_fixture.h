@@ -214,6 +214,7 @@ static inline int setup(void **state)
 static inline int teardown(void **state)
 {
     (void)state;
+    timer_fixture_assert_books(&f);
     engine_fixture_close(&f);
     munmap(shared, sizeof(*shared));
     return 0;

@@ -73,6 +73,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    timer_fixture_assert_books(&f);
     engine_fixture_close(&f);
     return 0;
 }

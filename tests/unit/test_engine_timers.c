@@ -183,6 +183,7 @@ static int setup_for_many(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    timer_fixture_assert_books(&f);
     engine_fixture_close(&f);
     munmap(shared, sizeof(*shared));
     return 0;

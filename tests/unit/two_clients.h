@@ -59,6 +59,7 @@ static inline void two_clients_begin(void (*register_types)(void))
 static inline int teardown(void **state)
 {
     (void)state;
+    timer_fixture_assert_books(&f);
     engine_fixture_close(&f);
     client_free(&client);
     client_free(&other);
