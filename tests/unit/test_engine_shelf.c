@@ -177,6 +177,30 @@ static void test_withdrawn(void **state)
     assert_over(0);
 }
 
+/* An answer to one that is over is no answer to the one that has its number now. */
+static void test_withdrawn_and_asked_anew(void **state)
+{
+    struct engine_promise first, second;
+    uint64_t token;
+
+    (void)state;
+    ask_other(LATER_ON);
+    first = shared->promise;
+    token = shared->token;
+    order(asker, (struct orders){ .act = ACT_CANCEL });
+    ask_other(LATER_ON);
+    second = shared->promise;
+    assert_int_equal(shared->token % TIMERS, token % TIMERS);
+    shared->promise = first;
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_int_equal(shared->result, -ESTALE);
+    assert_int_equal(shared->n_notes, 0);
+    shared->promise = second;
+    order(other, (struct orders){ .act = ACT_ANSWER });
+    assert_outcome(1, 77, other);
+    assert_over(1);
+}
+
 /* Whoever counts finds it, and moves it. */
 static void test_it_is_listed(void **state)
 {
@@ -273,6 +297,56 @@ static void test_a_kill(void **state)
     assert_over(1);
 }
 
+/* shelf.SH3: one that was answered, or withdrawn, and whose number is not used again before. */
+static void test_a_kill_behind_the_outcome(void **state)
+{
+    (void)state;
+    ask_other(REPLIES);
+    assert_outcome(1, 100, other);
+    restart();
+    assert_over(1);
+    ask_other(LATER_ON);
+    order(asker, (struct orders){ .act = ACT_CANCEL });
+    assert_int_equal(shared->result, 0);
+    restart();
+    assert_over(1);
+}
+
+/* What numbers were before, whatever it was, is not left in a question: not in its shelf's time,
+ * and not behind a restart, which looks at all of its words. */
+static void test_numbers_that_were_something_else(void **state)
+{
+    uint64_t before_ns = clock_now_ns();
+
+    (void)state;
+    for (uint32_t i = 0; i < TIMERS; i++) {
+        struct segment_timer *timer = &f.engine->segment.timers[i];
+        timer->clock = TIMER_CLOCKS - 1;
+        timer->period_ns = 1;
+        timer->posted = TIMER_POSTED;
+        timer->watched = other;
+        timer->group = asker;
+        timer->member_place = 1;
+        timer->stashed = TIMER_KEPT;
+        timer->end = REASON_FINISHED;
+        timer->claim_count = 1;
+        timer->claim_worker = UINT32_MAX;
+        timer->arm_worker = timer->class = 1;
+    }
+    ask_other(SILENT);
+    assert_where(1, 0);
+    look(2);
+    assert_where(0, 1);
+    assert_int_equal(f.engine->timers.heap.n, 1);
+    assert_int_equal(timer_owners_count(&f.engine->timers.owners, asker), 1);
+    restart();
+    fire(before_ns + ASK_DEFAULT_NS - UINT64_C(1000000000));
+    assert_int_equal(shared->n_notes, 0);
+    fire(LATER(31));
+    assert_outcome(1, NO_ANSWER + REASON_DEADLINE, other);
+    assert_over(1);
+}
+
 int main(void)
 {
 #define TEST(name_) cmocka_unit_test_setup_teardown(test_##name_, setup, teardown)
@@ -287,12 +361,15 @@ int main(void)
         TEST(order),
         TEST(sparse),
         TEST(withdrawn),
+        TEST(withdrawn_and_asked_anew),
         TEST(it_is_listed),
         TEST(by_its_number),
         TEST(by_others),
         TEST(its_asker_ends),
         TEST(the_last_generation),
         TEST(a_kill),
+        TEST(a_kill_behind_the_outcome),
+        TEST(numbers_that_were_something_else),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
