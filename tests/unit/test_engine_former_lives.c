@@ -14,6 +14,8 @@ static uint16_t go_type;
 static uint32_t kept_type, plain_type;
 static uint64_t n_to_arm, n_inits;
 static int result;
+static bool spawns;
+static actor_ref spawned;
 
 /* As many as it may. */
 static void arm(struct engine_context *ctx)
@@ -37,6 +39,8 @@ static int on_init(void *self, const void *args, size_t size, struct engine_cont
 static int on_go(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self, (void)message;
+    if (spawns)
+        assert_int_equal(engine_ctx_spawn_plain(ctx, plain_type, PLACE_NEAR, &spawned), 0);
     arm(ctx);
     return ALLOCATION_NODELETE;
 }
@@ -166,6 +170,37 @@ static void test_begin_when_there_is_room(void **state)
     assert_int_equal(n_inits, 2);
 }
 
+static void stop(actor_ref who)
+{
+    assert_int_equal(engine_actor_send(f.engine, who, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    timer_fixture_run(&f);
+}
+
+/* That they were a former life's is not said of the next one in the slot of who has ended before
+ * they were taken away: it has all of its own share. */
+static void test_are_no_heritage(void **state)
+{
+    actor_ref who = spawn_and_arm(plain_type), others[SLOT_RING + 1];
+
+    (void)state;
+    for (int i = 0; i <= SLOT_RING; i++)
+        others[i] = engine_fixture_spawn(&f, plain_type, NULL, 0);
+    n_to_arm = 0;
+    timer_fixture_restart(&f, register_types);
+    stop(who);
+    while (timer_fire_due(f.engine, clock_now_ns()))
+        continue;
+    assert_int_equal(engine_timers_count(f.engine), 0);
+    for (int i = 1; i <= SLOT_RING; i++) /* actors.A5 */
+        stop(others[i]);
+    spawns = true;
+    assert_int_equal(engine_actor_send(f.engine, others[0], go_type, NULL, 0), 0);
+    timer_fixture_run(&f);
+    spawns = false;
+    assert_int_equal(actor_ref_slot(spawned), actor_ref_slot(who));
+    assert_int_equal(arms(spawned), TIMERS / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_of_a_kept_actor_take_its_share, setup, teardown),
         cmocka_unit_test_setup_teardown(test_go_though_the_queue_is_full, setup, teardown),
         cmocka_unit_test_setup_teardown(test_begin_when_there_is_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_are_no_heritage, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
