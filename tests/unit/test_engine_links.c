@@ -328,6 +328,30 @@ static void test_beside_a_monitor_of_nobody(void **state)
     assert_false(lives(shared->child));
 }
 
+/* Its slot is another one's by the time that its parent loses its state, and nobody has looked at
+ * the link: who is there now is nobody's child. */
+static void test_of_a_child_that_has_ended(void **state)
+{
+    actor_ref forgetful = engine_fixture_spawn(&f, plain_type, NULL, 0), others[SLOT_RING], child;
+
+    (void)state;
+    for (int i = 0; i < SLOT_RING; i++)
+        others[i] = engine_fixture_spawn(&f, kept_type, NULL, 0);
+    run_queues();
+    spawn_of(forgetful, kept_type, NULL);
+    child = shared->child;
+    order_of(child, (struct orders){ .act = ACT_END });
+    for (int i = 0; i < SLOT_RING; i++) /* actors.A5 */
+        order_of(others[i], (struct orders){ .act = ACT_END });
+    order_of(parent, (struct orders){ .act = ACT_SPAWN, .type = kept_type });
+    assert_int_equal(actor_ref_slot(shared->child), actor_ref_slot(child));
+    restart();
+    assert_true(lives(shared->child));
+    fire(clock_now_ns());
+    assert_true(lives(shared->child));
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
 /* link.LK1 */
 static void test_a_turn_that_died(void **state)
 {
@@ -421,6 +445,7 @@ int main(void)
         LINK_TEST(test_of_a_parent_in_quarantine_that_begins_anew),
         LINK_TEST(test_of_a_parent_that_is_stopped_in_quarantine),
         LINK_TEST(test_beside_a_monitor_of_nobody),
+        LINK_TEST(test_of_a_child_that_has_ended),
         LINK_TEST(test_a_turn_that_died),
         LINK_TEST(test_that_fails),
         LINK_TEST(test_is_not_cancelled),
