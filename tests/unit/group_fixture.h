@@ -29,7 +29,8 @@ enum act {
     ACT_LEAVE_JOIN,
     ACT_LEAVE_JOIN_LOOK,
     ACT_LEAVE_JOIN_DIE,
-    ACT_PUBLISH, /* the numbers from `word` on, n of them */
+    ACT_LEAVE_BOTH_JOIN, /* this group and "news", and this one again */
+    ACT_PUBLISH,         /* the numbers from `word` on, n of them */
     ACT_PUBLISH_DIE,
     ACT_ASK,
     ACT_END,
@@ -192,6 +193,11 @@ static inline int act(struct engine_context *ctx, const struct orders *o)
         shared->result = engine_ctx_join(ctx, o->name);
     if (o->act == ACT_JOIN_LOOK || o->act == ACT_LEAVE_LOOK || o->act == ACT_LEAVE_JOIN_LOOK)
         look(o->name);
+    if (o->act == ACT_LEAVE_BOTH_JOIN) {
+        assert_int_equal(engine_ctx_leave(ctx, o->name), 0);
+        assert_int_equal(engine_ctx_leave(ctx, "news"), 0);
+        shared->result = engine_ctx_join(ctx, o->name);
+    }
     if (o->act == ACT_PUBLISH || o->act == ACT_PUBLISH_DIE)
         publish(ctx, o);
     if (o->act == ACT_ASK)

@@ -75,6 +75,29 @@ static void test_several_groups(void **state)
     assert_words(1, 1, 3);
 }
 
+/* group.G7: of two that a turn has left, the one that it joins again. */
+static void test_leaving_two_and_joining_one_again(void **state)
+{
+    static const char *const names[] = { "prices", "news" };
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) { /* whichever it has joined first */
+        actor_ref member = spawn(kept_type);
+        for (uint32_t n = 0; n < 2; n++) {
+            order_of(member, (struct orders){ .act = ACT_JOIN, .name = names[n ^ i] });
+            assert_int_equal(shared->result, 0);
+        }
+        order_of(member, (struct orders){ .act = ACT_LEAVE_BOTH_JOIN, .name = "prices" });
+        assert_int_equal(shared->result, 0);
+    }
+    order_of(publisher, (struct orders){ .act = ACT_PUBLISH, .name = "news", .word = 1, .n = 1 });
+    publishes(7, 1);
+    fire(LATER);
+    assert_words_of_all(7, 1);
+    assert_int_equal(members_count(f.engine, group_of("news")), 0);
+    assert_int_equal(members_count(f.engine, group_of("prices")), 2);
+}
+
 /* group.G3: the reaction to the first word comes between two blocks. */
 static void test_who_joins_meanwhile_gets_none_of_it(void **state)
 {
@@ -367,6 +390,7 @@ int main(void)
         GROUP_TEST(test_nobody_is_there),
         GROUP_TEST(test_joining_twice_and_leaving_twice),
         GROUP_TEST(test_several_groups),
+        GROUP_TEST(test_leaving_two_and_joining_one_again),
         GROUP_TEST(test_who_joins_meanwhile_gets_none_of_it),
         GROUP_TEST(test_who_leaves_meanwhile_gets_none_of_it),
         GROUP_TEST(test_in_order_whoever_comes_and_goes),
