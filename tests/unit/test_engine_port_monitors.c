@@ -661,6 +661,28 @@ static void test_nothing_to_give_up(void **state)
     expect_none_left();
 }
 
+/* Of others' words so many are in one chain of the index with those that are looked for that each
+ * of them counts: who gives up what it has not ends nobody's watch, nor another one of its own. */
+static void test_nobody_elses_is_given_up(void **state)
+{
+    actor_ref second = spawn(kept_type);
+
+    (void)state;
+    for (uint64_t id = 1; id <= 40ul * TIMER_FIXTURE_TIMERS; id++) {
+        monitors(&client, actor, id);
+        gives_up(&other, actor, id);
+        expect_no_monitor(&other, id);
+        gives_up(&client, second, id);
+        expect_no_monitor(&client, id);
+        gives_up(&client, actor, id + 1);
+        expect_no_monitor(&client, id + 1);
+        assert_int_equal(f.engine->timers.n, 1);
+        gives_up(&client, actor, id);
+        expect_nothing(&client);
+        expect_none_left();
+    }
+}
+
 /* The end has come, and its word is under way: it waits to be sent, and never is; or it has been
  * sent, and comes. */
 static void test_given_up_when_the_end_has_come(void **state)
@@ -763,6 +785,7 @@ int main(void)
         MONITOR_TEST(test_given_up),
         MONITOR_TEST(test_given_up_at_once),
         MONITOR_TEST(test_nothing_to_give_up),
+        MONITOR_TEST(test_nobody_elses_is_given_up),
         MONITOR_TEST(test_given_up_when_the_end_has_come),
         MONITOR_TEST(test_given_up_one_by_one),
         MONITOR_TEST(test_given_up_and_begun_at_the_bound),
