@@ -3,6 +3,7 @@
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"
+#include "daemon/engine/stuck/letter_marks.h"
 #include "engine_fixture.h"
 
 enum { LETTERS = 20000, WAVE = 100 };
@@ -126,12 +127,34 @@ static void test_page_by_page(void **state)
     assert_int_equal(letter_first(1), 4);
 }
 
+/* letter_marks.LM2: of a store that is as large as one can be there are no more marks than there is
+ * room for, at each step, and they are where they were. */
+static void test_no_more_marks_than_there_is_room_for(void **state)
+{
+    static struct letter_marks marks;
+    uint64_t at = 0;
+
+    (void)state;
+    for (uint64_t id = 1; id <= 64 * LETTER_MARKS; id++, at += LETTER_MARKS_STRIDE) {
+        letter_marks_note(&marks, id, at);
+        assert_in_range(marks.n, 1, LETTER_MARKS);
+    }
+    for (uint64_t id = 1; id <= 64 * LETTER_MARKS; id++) {
+        const struct letter_mark *mark = letter_marks_find(&marks, id);
+        assert_non_null(mark);
+        assert_in_range(id - mark->id, 0, marks.stride / LETTER_MARKS_STRIDE - 1);
+        assert_int_equal(mark->at, (mark->id - 1) * LETTER_MARKS_STRIDE);
+    }
+    assert_null(letter_marks_find(&marks, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_whether_they_are_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_second_one_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_page_by_page, setup, teardown),
+        cmocka_unit_test(test_no_more_marks_than_there_is_room_for),
     };
 
     return cmocka_run_group_tests_name("engine_letters", tests, NULL, NULL);
