@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions (asks/ask.h): each has one outcome, whoever answers, whenever, and whatever dies. */
 #include "ask_fixture.h"
+#include "daemon/engine/asks/answer.h"
 
 static void test_an_answer(void **state)
 {
@@ -365,6 +366,40 @@ static void test_an_init_before_what_was_passed_on(void **state)
     assert_over(1);
 }
 
+/* answer.N1: what nobody can forge is what it is said to be; the first one is of its authors' own
+ * vectors. */
+static void test_signatures(void **state)
+{
+    struct engine *e = f.engine;
+
+    (void)state;
+    e->segment.header->answer_key[0] = UINT64_C(0x0706050403020100);
+    e->segment.header->answer_key[1] = UINT64_C(0x0f0e0d0c0b0a0908);
+    assert_int_equal(
+        answer_promise_make(e, UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908))
+            .signature,
+        UINT64_C(0x3f2acc7f57c29bdb));
+    assert_int_equal(answer_sign_id(e, UINT64_C(0x0706050403020100)), UINT64_C(0x369095118d299a8e));
+}
+
+/* Nobody asks, monitors, or has children in nobody's name. */
+static void test_in_nobodys_name(void **state)
+{
+    struct engine_context *ctx = &f.engine->control->ctx;
+    const struct engine_spawn spawn = { .link = true };
+    uint64_t id;
+    actor_ref child;
+
+    (void)state;
+    ctx->self = 0;
+    assert_int_equal(engine_ctx_ask(ctx, other, question_type, BEHAVIOUR_NONE,
+                                    &(struct engine_pieces){ 0 }, 0, &id),
+                     -EPERM);
+    assert_int_equal(engine_ctx_monitor(ctx, other, &id), -EPERM);
+    assert_int_equal(engine_ctx_spawn(ctx, plain_type, &spawn, &child), -EPERM);
+    assert_int_equal(f.engine->timers.n, 0);
+}
+
 int main(void)
 {
 /* Each of them on a shelf, and as any timer. */
@@ -395,6 +430,8 @@ int main(void)
         TEST(an_answer_to_another_life),
         TEST(an_init_answers_nothing),
         TEST(an_init_before_what_was_passed_on),
+        TEST(signatures),
+        TEST(in_nobodys_name),
     };
     return cmocka_run_group_tests_name("engine_asks", tests, NULL, NULL);
 }
