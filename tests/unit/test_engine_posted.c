@@ -205,6 +205,24 @@ static void end_receiver(void)
     n_notes = 0;
 }
 
+/* The one that there is: the message as it was posted. */
+static void expect_letter(uint64_t number)
+{
+    static uint8_t payload[ODEON_PAYLOAD_MAX];
+    struct engine_dead_letter letter;
+    bool more;
+
+    assert_int_equal(engine_dead_letters_list(f.engine, 0, &letter, 1, &more), 1);
+    assert_false(more);
+    assert_int_equal(letter.reason, REASON_NO_SUCH_ACTOR);
+    assert_int_equal(letter.to, receiver);
+    assert_int_equal(letter.from, other.ref);
+    assert_int_equal(letter.message_type, number_type);
+    assert_int_equal(engine_dead_letter_get(f.engine, letter.id, &letter, payload), 0);
+    assert_int_equal(letter.size, sizeof(number));
+    assert_memory_equal(payload, &number, sizeof(number));
+}
+
 static void test_the_receiver_goes(void **state)
 {
     uint64_t now = clock_now_ns();
@@ -223,6 +241,7 @@ static void test_the_receiver_goes(void **state)
     assert_int_equal(engine_timers_count(f.engine), 0);
     expect_refusal(&client, REASON_NO_SUCH_ACTOR, 107);
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 1); /* who posted it has gone */
+    expect_letter(8);
     /* what is known at once is said at once */
     post(&client, receiver, now + HOUR, 9);
     expect_refusal(&client, REASON_NO_SUCH_ACTOR, 0);
