@@ -3,6 +3,7 @@
  * what was known of it; over restarts, turns that died, and ends. Workers and control thread are
  * this thread. */
 #include "daemon/engine/asks/stash.h"
+#include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/timers/timer_fire.h"
 #include "timer_fixture.h"
 
@@ -362,6 +363,34 @@ static void test_too_many(void **state)
     assert_int_equal(shared->seen[8].size, sizeof(big));
 }
 
+/* More than leaves with one turn: all of them stay, and some can be had. */
+static void test_more_than_the_outbox_holds(void **state)
+{
+    struct {
+        struct go go;
+        uint8_t more[30000];
+    } big = { .go = { .what = WHAT_ITEM, .number = 1 } };
+    struct engine_config config = timer_fixture_config();
+
+    teardown(state);
+    config.outbox_bytes = 2 * OUTBOX_SYSTEM_BYTES;
+    open_with(config);
+    shared->puts_off = true;
+    for (; big.go.number <= 8; big.go.number++)
+        assert_int_equal(engine_actor_send(f.engine, who, big_type, &big, sizeof(big)), 0);
+    run_queues();
+    assert_int_equal(stashed(who), 8);
+    post_open(who, 10, 0);
+    run_queues();
+    assert_int_equal(shared->result, -ENOBUFS);
+    assert_int_equal(stashed(who), 8);
+    expect_seen((const uint32_t[]){ 10 }, 1);
+    post_open(who, 11, 1);
+    run_queues();
+    assert_int_equal(shared->result, 1);
+    expect_seen((const uint32_t[]){ 11, 1 }, 2);
+}
+
 /* What others leave of the table. */
 static void test_no_room(void **state)
 {
@@ -676,6 +705,7 @@ int main(void)
         STASH_TEST(test_some_of_them),
         STASH_TEST(test_from_the_urgent_lane),
         STASH_TEST(test_too_many),
+        STASH_TEST(test_more_than_the_outbox_holds),
         STASH_TEST(test_no_room),
         STASH_TEST(test_what_is_not_there),
         STASH_TEST(test_over_a_restart),
