@@ -29,18 +29,18 @@ void engine_timers_look(struct engine *e)
 
 uint32_t engine_timers_count(struct engine *e)
 {
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     shelf_clear_all(e);
     uint32_t n = e->timers.n - e->timers.n_watches - e->timers.n_stashed - kept_timers(e);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return n;
 }
 
 uint32_t engine_stashed_count(struct engine *e)
 {
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     uint32_t n = e->timers.n_stashed;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return n;
 }
 
@@ -77,7 +77,7 @@ int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view
 {
     int r = -EAGAIN;
     while (r == -EAGAIN) {
-        pthread_mutex_lock(&e->timers.mutex);
+        lock_take(&e->timers.mutex);
         if (timer == 0)
             shelf_clear_all(e);
         uint32_t high = load_relaxed(&e->segment.header->timers_high);
@@ -88,7 +88,7 @@ int engine_timer_next(struct engine *e, uint32_t timer, struct engine_timer_view
                 engine_timer_view_fill(e, timer, ret);
                 r = 0;
             }
-        pthread_mutex_unlock(&e->timers.mutex);
+        lock_give(&e->timers.mutex);
     }
     return r;
 }

@@ -41,8 +41,8 @@ int engine_actor_type_release(struct engine *e, uint32_t id)
 
 void engine_type_quarantined(struct engine *e, uint32_t type)
 {
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     watches_type_quarantined(e, type);
     timers_set_clock(e);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }

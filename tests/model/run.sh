@@ -412,6 +412,11 @@ breaks safety quick urgent -DA=1 -DURGENT_LATE
 breaks safety quick urgent -DA=1 -DU=3 -DO=1 -DURGENT_FORGOT
 breaks safety quick urgent -DA=1 -DL=1 -DURGENT_PARK
 breaks safety quick urgent -DA=1 -DO=3 -DL=4 -DURGENT_DEAF
+holds  safety quick lock
+holds  safety quick lock -DN=2 -DROUNDS=3
+breaks safety quick lock -DLOCK_TRY
+breaks safety quick lock -DLOCK_ALONE
+breaks safety quick lock -DLOCK_DEAF
 holds  safety quick owed
 breaks safety quick owed -DOWED_LOOK
 breaks safety quick owed -DOWED_FENCE

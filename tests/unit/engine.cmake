@@ -20,6 +20,7 @@ set_tests_properties(unit/observe_parts PROPERTIES LABELS "unit;cpu-60")
 
 add_engine_test(segment unit 600)
 add_engine_test(queue unit 600)
+add_engine_test(lock unit 600)
 add_engine_test(pair unit 600)
 add_engine_test(prefix unit 600)
 add_engine_test(traced unit 600)

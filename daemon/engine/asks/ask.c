@@ -105,10 +105,10 @@ static int ask_claim_timer(struct worker *w, uint64_t token)
 {
     struct engine *e = w->engine;
     uint64_t id;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
     int r = ask_find(e, token, &id) ? timers_claim(w, id) : -ENOENT;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return r;
 }
 
@@ -140,10 +140,10 @@ bool ask_is_open(const struct worker *w, uint64_t token, actor_ref asker)
     struct engine *e = w->engine;
     if (shelf_has(w, token, ask_number(token), asker))
         return true;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     uint64_t id;
     const struct envelope *question = ask_find(e, token, &id);
     bool open = question && question->to == asker;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return open;
 }

@@ -25,14 +25,14 @@ static int group_join_again(struct worker *w, actor_ref group)
     uint32_t timer;
     uint64_t id;
     int r = 0;
-    pthread_mutex_lock(&w->engine->timers.mutex);
+    lock_take(&w->engine->timers.mutex);
     if (member_look_find(w->engine, w->ctx.self, group, &id) == 0) {
         r = -EALREADY;
     } else if (member_look_find_left(w, w->ctx.self, group, &timer) == 0) {
         timers_unclaim(w, timer);
         r = 1;
     }
-    pthread_mutex_unlock(&w->engine->timers.mutex);
+    lock_give(&w->engine->timers.mutex);
     return r;
 }
 
@@ -57,14 +57,14 @@ int group_leave(struct worker *w, actor_ref group)
 {
     struct engine *e = w->engine;
     uint64_t id;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
     int r = member_look_find(e, w->ctx.self, group, &id);
     if (r == 0)
         r = timers_claim(w, id);
     if (r == 0)
         member_look_unsettle(e, id);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     stat_add(w, STAT_group_leaves, r == 0);
     return r;
 }

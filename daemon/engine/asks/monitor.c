@@ -83,7 +83,7 @@ static bool monitor_is_of(struct engine *e, actor_ref watched, actor_ref by)
     const struct timer_owners *hang = &e->timers.watched;
     uint32_t first, timer;
     bool is_of = false;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     if (timer_owners_first(hang, watched, &first)) {
         timer = first;
         do {
@@ -91,7 +91,7 @@ static bool monitor_is_of(struct engine *e, actor_ref watched, actor_ref by)
             timer = timer_owners_next(hang, timer);
         } while (!is_of && timer != first);
     }
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return is_of;
 }
 

@@ -180,13 +180,13 @@ int stash_take(struct worker *w, uint32_t most)
     uint32_t lane = segment_urgent_queue(&e->segment, actor_key_destination(key));
     if (w->place.newborn)
         place_newborn_settle(w);
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
     stash_collect(e, w->ctx.self, most ? most : ODEON_STASH_MAX, &stash);
     int r = stash.n > 0 ? stash_look_for_room(w, &stash, lane) : 0;
     for (uint32_t i = 0; r == 0 && i < stash.n; i++)
         stash_send(w, stash.timers[VALUE(stash_next, i, i, stash.n)], lane);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     if (r < 0 || stash.n == 0)
         return r;
     /* stash.ST2: flushed behind this message, and run before the next ordinary one */
@@ -199,9 +199,9 @@ int stash_take(struct worker *w, uint32_t most)
 uint32_t stash_count(struct engine *e, actor_ref who, uint64_t *ret_bytes)
 {
     struct stash stash;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     stash_collect(e, who, ODEON_STASH_MAX, &stash);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     *ret_bytes = stash.bytes;
     return stash.n;
 }

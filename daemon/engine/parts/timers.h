@@ -3,11 +3,11 @@
  * anew by each start, from the segment's table. */
 #pragma once
 
-#include <pthread.h>
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/engine/base/lock.h"
 #include "daemon/engine/parts/types.h"
 #include "proto/reference.h"
 #include "proto/segment_layout.h"
@@ -175,9 +175,9 @@ struct owed {
 /* Of the engine. Everything under the mutex, by whoever arms or cancels, and by the control
  * thread. */
 struct timers {
-    pthread_mutex_t mutex;
-    int fd;         /* timerfd for the earliest one, by CLOCK_BOOTTIME */
-    uint64_t fd_ns; /* ... which is set to this, 0: to nothing */
+    alignas(64) struct lock mutex; /* in a line of its own: others look at it meanwhile */
+    alignas(64) int fd;            /* timerfd for the earliest one, by CLOCK_BOOTTIME */
+    uint64_t fd_ns;                /* ... which is set to this, 0: to nothing */
     /* CLOCK_BOOTTIME less CLOCK_MONOTONIC, as the control thread has last read them: not more than
      * it is, and perhaps some nanoseconds below 0 */
     uint64_t suspended_ns;

@@ -120,12 +120,12 @@ void kept_flushed(struct engine *e)
     struct kept_copies *k = &e->timers.kept;
     if (k->n_sent == 0) /* the control thread's own */
         return;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     for (uint32_t i = 0; i < k->n_sent; i++)
         k->behind[k->sent[i].destination] = true;
     kept_count_add(k, -k->n_sent);
     k->n_sent = 0;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 /* kept.KE2 */
@@ -153,11 +153,11 @@ bool kept_look(struct engine *e, uint32_t queue, actor_ref group, const actor_re
                uint32_t n, struct kept_wait *ret_waits)
 {
     struct kept_copies *k = &e->timers.kept;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     for (uint32_t i = 0; i < n; i++)
         ret_waits[i] = kept_look_at(e, group, members[i]);
     bool behind = k->behind[queue];
     k->behind[queue] = false;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return behind;
 }

@@ -78,7 +78,7 @@ void member_look_at_block(struct engine *e, actor_ref group, struct member_block
     struct timers *t = &e->timers;
     uint32_t end = block->place + t->members.block;
     block->n = 0;
-    pthread_mutex_lock(&t->mutex);
+    lock_take(&t->mutex);
     const struct member_group *of = members_of(e, group);
     if (block->until == 0)
         block->until = t->sequence;
@@ -88,5 +88,5 @@ void member_look_at_block(struct engine *e, actor_ref group, struct member_block
             block->refs[block->n++] = place->who;
     }
     block->more = block->place < of->high;
-    pthread_mutex_unlock(&t->mutex);
+    lock_give(&t->mutex);
 }

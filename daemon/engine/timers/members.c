@@ -140,8 +140,8 @@ void members_remove(struct engine *e, uint32_t timer)
 
 uint32_t members_count(struct engine *e, actor_ref group)
 {
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     uint32_t n = members_of(e, group)->n;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return n;
 }

@@ -36,7 +36,7 @@ void owed_look(struct engine *e)
     struct owed *owed = &e->timers.owed;
     bool any = false;
     full_barrier(); /* owed_note() */
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     for (uint32_t id = 1; id < load_relaxed(&e->segment.header->n_actor_types); id++)
         if (load_relaxed(&e->segment.actor_types[id].owed) && actors_are_run(e, id))
             owed->types[id] = any = true;
@@ -47,7 +47,7 @@ void owed_look(struct engine *e)
         memset(owed->full, 0, sizeof(owed->full));
         timers_set_clock(e);
     }
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 /* All that was sent has been committed, and has left. */

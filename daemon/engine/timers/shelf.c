@@ -185,7 +185,7 @@ static __attribute__((noinline)) bool shelf_refill(struct worker *w, struct shel
     struct engine *e = w->engine;
     struct shelves *s = &e->timers.shelves;
     struct shelf_moved moved = { 0 };
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
     if (timers_left_for(e, w->ctx.self) >= s->n_slots) { /* shelf.SH6 */
         if (shelf_count_empty(s, shelf) <= s->n_slots / 2)
@@ -197,7 +197,7 @@ static __attribute__((noinline)) bool shelf_refill(struct worker *w, struct shel
             shelf_look_at_asker(e, moved.timers[i]);
         timers_set_clock_earlier(e);
     }
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return shelf->n_free > 0;
 }
 
@@ -205,11 +205,11 @@ static __attribute__((noinline)) bool shelf_refill(struct worker *w, struct shel
 static void shelf_throw_away(struct worker *w, struct shelf_slot *slot)
 {
     struct engine *e = w->engine;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     store_relaxed(&e->timers.shelves.slot_of[slot->timer], 0);
     timer_stock_put(&e->timers.places[SHELF_CLASS], e->segment.timers[slot->timer].place);
     store_relaxed(&slot->state, SHELF_EMPTY);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 /* The moment of a question that is asked now. The kernel's clock takes as long as all the rest, so
@@ -241,13 +241,13 @@ static __attribute__((noinline)) void shelf_move_own(struct worker *w, struct sh
 {
     struct engine *e = w->engine;
     struct shelf_moved moved = { 0 };
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     for (uint32_t i = 0; i < e->timers.shelves.n_slots; i++)
         if (shelf->slots[i].asker == w->ctx.self)
             moved.n += shelf_lift(e, &shelf->slots[i], &moved.timers[moved.n]);
     shelf_put_all(e, &moved);
     timers_set_clock_earlier(e);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 /* shelf.SH6 */
@@ -291,12 +291,12 @@ struct shelf_slot *shelf_pick(struct worker *w)
 static __attribute__((noinline)) void shelf_call(struct engine *e, uint64_t now_ns)
 {
     struct shelves *s = &e->timers.shelves;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     if (load_relaxed(&s->look_at_ns) == 0) {
         store_relaxed(&s->look_at_ns, now_ns + SHELF_LOOK_NS);
         timers_set_clock_earlier(e);
     }
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 void shelf_ask(struct worker *w, struct shelf_slot *slot, uint64_t token, uint64_t timeout_ns)

@@ -305,7 +305,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
 {
     struct worker *w = e->control;
     uint32_t n = 0;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     shelf_look(e, now_ns);
     timer_put_off_look(e);
     owed_send(e, now_ns);
@@ -320,7 +320,7 @@ bool timer_fire_due(struct engine *e, uint64_t now_ns)
     bool more = first >= 0 || e->timers.owners.orphans || watches_some_drain(e) ||
                 e->timers.owed.due_ns == 1;
     timers_set_clock(e);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     if (w->outbox.length > 0)
         flush_control(w);
     kept_flushed(e);

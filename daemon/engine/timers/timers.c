@@ -30,9 +30,9 @@ static uint64_t timers_read_both(struct timers *t)
 
 uint64_t timers_read_clocks(struct engine *e)
 {
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     uint64_t now_ns = timers_read_both(&e->timers);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return now_ns;
 }
 
@@ -40,12 +40,6 @@ int timers_open(struct engine *e)
 {
     struct timers *t = &e->timers;
     uint32_t n = e->segment.n_timers;
-    /* What is done under it is short: a worker looks a few times before it sleeps. */
-    pthread_mutexattr_t spins;
-    pthread_mutexattr_init(&spins);
-    pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(&t->mutex, &spins);
-    pthread_mutexattr_destroy(&spins);
     t->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (t->fd < 0)
         return -errno;
@@ -153,9 +147,9 @@ void timers_set_clock(struct engine *e)
 
 void timers_clock_went_off(struct engine *e)
 {
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     e->timers.fd_ns = 0;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 void timers_set_clock_earlier(struct engine *e)
@@ -169,7 +163,7 @@ void timers_set_clock_earlier(struct engine *e)
 bool timers_leave(struct worker *w, actor_ref who)
 {
     struct engine *e = w->engine;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timer_owners_leave(&e->timers.owners, who);
     timer_owners_leave(&e->timers.members.joined, who);
     timer_owners_leave(&e->timers.stashed, who);
@@ -178,17 +172,17 @@ bool timers_leave(struct worker *w, actor_ref who)
     if (!watched)
         watches_leave(w, who);
     timers_set_clock_earlier(e);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return watched;
 }
 
 void timers_watched_leave(struct worker *w, actor_ref who)
 {
     struct engine *e = w->engine;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     watches_leave(w, who);
     timers_set_clock_earlier(e);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 /* Found by this start, and an actor's own: it goes if the actor begins anew (timers.TM4). */
@@ -480,7 +474,7 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
         class = timers_class_of(
             envelope_size(envelope_prefix_bytes(timers_prefix(w, request)) + request->size));
     int r = 0;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
     if (request->group)
         r = members_make_room(e, request->group);
@@ -496,7 +490,7 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
     } else if (r == 0) {
         r = -EAGAIN;
     }
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     if (!request->stashed && !request->kept)
         stat_add(w, r == 0 ? STAT_timers_armed : STAT_timers_refused, 1);
     return r;
@@ -530,14 +524,14 @@ int timers_give_up_posted(struct worker *w, const struct timer_request *request,
     struct engine *e = w->engine;
     uint32_t timer;
     int r = -ENOENT;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     if (watch_index_find(e, request->owner, request->watched, monitor, &timer)) {
         timers_claim_it(w, &e->segment.timers[timer]);
         request->commit(w, request);
         timers_end(e, timer);
         r = 0;
     }
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return r;
 }
 
@@ -561,19 +555,19 @@ void timers_give(struct worker *w, uint64_t id, actor_ref to)
     struct engine *e = w->engine;
     uint32_t timer = (uint32_t)id;
     struct segment_timer *durable = &e->segment.timers[timer];
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timer_owners_remove(&e->timers.owners, durable->owner, timer);
     durable->owner = to;
     segment_timer_message(&e->segment, durable)->to = to;
     timer_owners_add(&e->timers.owners, to, timer);
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
 }
 
 void timers_take_back(struct worker *w, uint64_t id)
 {
-    pthread_mutex_lock(&w->engine->timers.mutex);
+    lock_take(&w->engine->timers.mutex);
     (void)timers_claim(w, id);
-    pthread_mutex_unlock(&w->engine->timers.mutex);
+    lock_give(&w->engine->timers.mutex);
 }
 
 static bool timers_owner_lives(const struct engine *e, actor_ref owner)
@@ -590,7 +584,7 @@ bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
     if (number >= e->segment.n_timers || actor_ref_slot(owner) >= e->config.actors_max)
         return false;
     const struct segment_timer *durable = &e->segment.timers[number];
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     uint64_t word = load_relaxed(&durable->word);
     bool there = timer_word_state(word) == TIMER_LIVE && !timers_is_shelved(e, number) &&
                  durable->owner == owner && durable->period_ns != 0 &&
@@ -601,7 +595,7 @@ bool timers_is_revoked(struct engine *e, actor_ref owner, uint32_t tag)
                  !timers_is_open(&e->segment, durable->claim_worker, durable->claim_count)) ||
                     (lives && timers_is_of_former_life(e, durable))
               : lives;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     return VALUE(timer_revoked, revoked);
 }
 
@@ -616,13 +610,13 @@ static bool timers_is_such(const struct segment *segment, uint64_t id, bool watc
 int timers_cancel(struct worker *w, uint64_t id, bool watch)
 {
     struct engine *e = w->engine;
-    pthread_mutex_lock(&e->timers.mutex);
+    lock_take(&e->timers.mutex);
     timers_settle(w, TIMER_SETTLES);
     int r = (uint32_t)id < e->segment.n_timers && !timers_is_shelved(e, (uint32_t)id) &&
                     timers_is_such(&e->segment, id, watch)
                 ? timers_claim(w, id)
                 : -ENOENT;
-    pthread_mutex_unlock(&e->timers.mutex);
+    lock_give(&e->timers.mutex);
     if (r == 0 && !watch)
         stat_add(w, STAT_timers_cancelled, 1);
     return r;
