@@ -6,6 +6,10 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/base/reserve.h"
 
+/* The place of a node is looked up and stored for each that moves: a flat heap moves few, and the
+ * children of one are beside each other. */
+enum { HEAP_CHILDREN = 4 };
+
 int timer_heap_open(struct timer_heap *heap, uint32_t n_max)
 {
     if (n_max == 0)
@@ -22,40 +26,60 @@ void timer_heap_close(struct timer_heap *heap, uint32_t n_max)
     *heap = (struct timer_heap){ 0 };
 }
 
-static bool timer_heap_is_before(const struct timer_node *a, const struct timer_node *b)
+static inline bool timer_heap_is_before(const struct timer_node *a, const struct timer_node *b)
 {
     return a->due_ns < b->due_ns || (a->due_ns == b->due_ns && a->sequence < b->sequence);
 }
 
-static void timer_heap_put(struct timer_heap *heap, uint32_t at, struct timer_node node)
+static inline void timer_heap_put(struct timer_heap *heap, uint32_t at,
+                                  const struct timer_node *node)
 {
-    heap->nodes[at] = node;
-    heap->place_of[node.timer] = at + 1;
+    heap->nodes[at] = *node;
+    heap->place_of[node->timer] = at + 1;
+}
+
+/* Whom the node at `at` is to be before goes down by one each; where that ends. */
+static inline uint32_t timer_heap_rise(struct timer_heap *heap, uint32_t at,
+                                       const struct timer_node *node)
+{
+    while (at > 0) {
+        uint32_t parent = (at - 1) / HEAP_CHILDREN;
+        if (!timer_heap_is_before(node, &heap->nodes[parent]))
+            break;
+        timer_heap_put(heap, at, &heap->nodes[parent]);
+        at = parent;
+    }
+    return at;
+}
+
+static inline uint32_t timer_heap_sink(struct timer_heap *heap, uint32_t at,
+                                       const struct timer_node *node)
+{
+    uint32_t child;
+    while ((child = HEAP_CHILDREN * at + 1) < heap->n) {
+        uint32_t behind = heap->n - child < HEAP_CHILDREN ? heap->n : child + HEAP_CHILDREN,
+                 first = child;
+        while (++child < behind)
+            if (timer_heap_is_before(&heap->nodes[child], &heap->nodes[first]))
+                first = child;
+        if (!timer_heap_is_before(&heap->nodes[first], node))
+            break;
+        timer_heap_put(heap, at, &heap->nodes[first]);
+        at = first;
+    }
+    return at;
 }
 
 /* The node goes to `at`, or above it, or below it: where it belongs. */
-static void timer_heap_settle(struct timer_heap *heap, uint32_t at, struct timer_node node)
+static void timer_heap_settle(struct timer_heap *heap, uint32_t at, const struct timer_node *node)
 {
-    while (at > 0 && timer_heap_is_before(&node, &heap->nodes[(at - 1) / 2])) {
-        timer_heap_put(heap, at, heap->nodes[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < heap->n &&
-            timer_heap_is_before(&heap->nodes[child + 1], &heap->nodes[child]))
-            child++;
-        if (child >= heap->n || !timer_heap_is_before(&heap->nodes[child], &node))
-            break;
-        timer_heap_put(heap, at, heap->nodes[child]);
-        at = child;
-    }
-    timer_heap_put(heap, at, node);
+    uint32_t above = timer_heap_rise(heap, at, node);
+    timer_heap_put(heap, above == at ? timer_heap_sink(heap, at, node) : above, node);
 }
 
 void timer_heap_add(struct timer_heap *heap, struct timer_node node)
 {
-    timer_heap_settle(heap, heap->n++, node);
+    timer_heap_put(heap, timer_heap_rise(heap, heap->n++, &node), &node);
 }
 
 void timer_heap_remove(struct timer_heap *heap, uint32_t timer)
@@ -63,7 +87,7 @@ void timer_heap_remove(struct timer_heap *heap, uint32_t timer)
     if (heap->place_of[timer] == 0)
         return;
     uint32_t at = heap->place_of[timer] - 1;
-    struct timer_node last = heap->nodes[--heap->n];
+    const struct timer_node *last = &heap->nodes[--heap->n];
     heap->place_of[timer] = 0;
     if (at < heap->n)
         timer_heap_settle(heap, at, last);
@@ -75,5 +99,5 @@ void timer_heap_move(struct timer_heap *heap, uint32_t timer, uint64_t due_ns)
     uint32_t at = heap->place_of[timer] - 1;
     struct timer_node node = heap->nodes[at];
     node.due_ns = due_ns;
-    timer_heap_settle(heap, at, node);
+    timer_heap_settle(heap, at, &node);
 }
