@@ -404,19 +404,6 @@ uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
     return queue < segment->dead_letters ? segment_backlog_window(h) : h->dlq_bytes;
 }
 
-struct envelope *segment_timer_place(const struct segment *segment, uint32_t class, uint32_t place)
-{
-    return (struct envelope *)(segment->base + segment->header->timer_messages_offset +
-                               class * segment->header->timer_bytes +
-                               place * TIMER_CLASS_BYTES(class));
-}
-
-struct envelope *segment_timer_message(const struct segment *segment,
-                                       const struct segment_timer *timer)
-{
-    return segment_timer_place(segment, timer->class, timer->place);
-}
-
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id)
 {
     return segment->base + segment->header->outboxes_offset + id * segment->header->outbox_bytes;

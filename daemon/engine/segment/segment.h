@@ -70,10 +70,19 @@ static inline uint8_t *segment_window(const struct segment *segment, uint32_t qu
 uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue);
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
 /* The place-th place for a timer's message of a class. */
-struct envelope *segment_timer_place(const struct segment *segment, uint32_t class, uint32_t place);
+static inline struct envelope *segment_timer_place(const struct segment *segment, uint32_t class,
+                                                   uint32_t place)
+{
+    return (struct envelope *)(segment->base + segment->header->timer_messages_offset +
+                               class * segment->header->timer_bytes +
+                               place * TIMER_CLASS_BYTES(class));
+}
 /* Of a timer whose class and place are set. */
-struct envelope *segment_timer_message(const struct segment *segment,
-                                       const struct segment_timer *timer);
+static inline struct envelope *segment_timer_message(const struct segment *segment,
+                                                     const struct segment_timer *timer)
+{
+    return segment_timer_place(segment, timer->class, timer->place);
+}
 
 static inline struct segment_undo *segment_undo(const struct segment *segment, uint32_t id)
 {

@@ -337,12 +337,10 @@ static bool timers_may(const struct engine *e, const struct worker *w,
                        const struct timer_request *request)
 {
     const struct timers *t = &e->timers;
-    struct timer_user own = { 0 };
-    if (request->posted)
-        own = timer_users_get(&t->users, (uint32_t)request->posted);
-    else
-        own.n = timers_own(e, w->ctx.self);
-    if (request->posted && own.n == 0 && !timer_users_has_room(&t->users))
+    if (likely(!request->posted))
+        return timers_left(e, timers_own(e, w->ctx.self)) > 0;
+    struct timer_user own = timer_users_get(&t->users, (uint32_t)request->posted);
+    if (own.n == 0 && !timer_users_has_room(&t->users))
         return false;
     uint64_t others = t->bytes - own.bytes, all = e->segment.header->timer_bytes;
     return timers_left(e, own.n) > 0 && others <= all && own.bytes < (all - others + 1) / 2;
@@ -467,6 +465,18 @@ int timers_arm(struct worker *w, const struct timer_request *request, uint64_t *
     return r < 0 ? r : timers_arm_checked(w, request, ret_id);
 }
 
+/* Is the clock set to no later than this one, which has been armed just now? Nothing else has
+ * changed for whoever arms a plain one. */
+static inline bool timers_is_looked_at_before(const struct engine *e, uint32_t timer)
+{
+    const struct timers *t = &e->timers;
+    const struct segment_timer *durable = &e->segment.timers[timer];
+    uint64_t due_ns = durable->deadline_ns;
+    if (durable->clock != TIMER_CLOCK_BOOT)
+        due_ns = timers_by_boot_time(t, due_ns);
+    return timer_is_plain(durable) && t->fd_ns != 0 && t->fd_ns <= due_ns;
+}
+
 int timers_arm_checked(struct worker *w, const struct timer_request *request, uint64_t *ret_id)
 {
     struct engine *e = w->engine;
@@ -485,7 +495,7 @@ int timers_arm_checked(struct worker *w, const struct timer_request *request, ui
         timers_fetch_next(e, class);
         if (request->commit)
             request->commit(w, request);
-        if (!request->stashed)
+        if (!request->stashed && !timers_is_looked_at_before(e, timer))
             timers_set_clock_earlier(e);
     } else if (r == 0) {
         r = -EAGAIN;
@@ -504,18 +514,21 @@ void timers_claim_it(struct worker *w, struct segment_timer *durable)
     durable->claim_count = w->actors.spawned_count = commit_count(w);
 }
 
-int timers_claim(struct worker *w, uint64_t id)
+/* One that is there. */
+static inline int timers_claim_there(struct worker *w, uint32_t timer)
 {
     struct engine *e = w->engine;
-    if (!timers_is_there(&e->segment, id))
-        return -ENOENT;
-    uint32_t timer = (uint32_t)id;
     struct segment_timer *durable = &e->segment.timers[timer];
     if (durable->owner != w->ctx.self)
         return -EPERM;
     timers_claim_it(w, durable);
     timer_stock_put(&e->timers.cancelled, timer);
     return 0;
+}
+
+int timers_claim(struct worker *w, uint64_t id)
+{
+    return timers_is_there(&w->engine->segment, id) ? timers_claim_there(w, (uint32_t)id) : -ENOENT;
 }
 
 /* timer_posted.TP4 */
@@ -614,7 +627,7 @@ int timers_cancel(struct worker *w, uint64_t id, bool watch)
     timers_settle(w, TIMER_SETTLES);
     int r = (uint32_t)id < e->segment.n_timers && !timers_is_shelved(e, (uint32_t)id) &&
                     timers_is_such(&e->segment, id, watch)
-                ? timers_claim(w, id)
+                ? timers_claim_there(w, (uint32_t)id)
                 : -ENOENT;
     lock_give(&e->timers.mutex);
     if (r == 0 && !watch)
