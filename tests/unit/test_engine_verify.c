@@ -114,7 +114,10 @@ static void damage_name(struct engine_fixture *f, char *name, const char *part)
     memcpy(f->engine->segment.base + offset, was, sizeof(was));
 }
 #define DAMAGE(field, value, part) damage(f, (void *)&(field), (value), sizeof(field), part)
-#define S                          (&f->engine->segment)
+/* Each time anew: an engine that is opened again may have its segment elsewhere. */
+#define S       (&f->engine->segment)
+#define TIMER   (&S->timers[0])
+#define MESSAGE segment_timer_message(S, TIMER)
 
 /* As if actors[0] had armed one for itself. */
 static void timer_make(struct engine_fixture *f)
@@ -132,29 +135,27 @@ static void timer_make(struct engine_fixture *f)
 
 static void damage_timers(struct engine_fixture *f)
 {
-    struct segment_timer *timer = &S->timers[0];
-    struct envelope *message = segment_timer_message(S, timer);
     DAMAGE(S->header->timers_high, 1 << 20, "timers were used");
-    DAMAGE(timer->word, timer_word(1, 7), "a state that there is not");
-    DAMAGE(timer->word, timer_word(0, TIMER_LIVE), "timer 0: words");
-    DAMAGE(timer->class, TIMER_CLASSES, "timer 0: words");
-    DAMAGE(timer->place, 1 << 30, "timer 0: words");
-    DAMAGE(timer->arm_worker, 77777, "timer 0: words");
-    DAMAGE(timer->clock, TIMER_CLOCKS, "timer 0: words");
-    DAMAGE(timer->posted, 2 * TIMER_POSTED, "timer 0: words");
-    DAMAGE(timer->posted, TIMER_POSTED, "timer 0: no message"); /* whose owner is no port */
-    DAMAGE(timer->stashed, 2, "timer 0: no message");
-    timer->stashed = 1;
-    DAMAGE(timer->period_ns, 1000000, "timer 0: no message");
-    DAMAGE(message->to, actors[1], "timer 0: no message");
-    DAMAGE(message->flags, ENVELOPE_REPLY, "timer 0: no message");
-    timer->stashed = 0;
-    DAMAGE(message->length, 60000, "timer 0: no message");
-    DAMAGE(message->prefix, 0, "timer 0: no message");
-    DAMAGE(message->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
-    DAMAGE(timer->owner, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
-    DAMAGE(timer->group, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
-    DAMAGE(timer->member_place, 1, "timer 0: no message"); /* of no group */
+    DAMAGE(TIMER->word, timer_word(1, 7), "a state that there is not");
+    DAMAGE(TIMER->word, timer_word(0, TIMER_LIVE), "timer 0: words");
+    DAMAGE(TIMER->class, TIMER_CLASSES, "timer 0: words");
+    DAMAGE(TIMER->place, 1 << 30, "timer 0: words");
+    DAMAGE(TIMER->arm_worker, 77777, "timer 0: words");
+    DAMAGE(TIMER->clock, TIMER_CLOCKS, "timer 0: words");
+    DAMAGE(TIMER->posted, 2 * TIMER_POSTED, "timer 0: words");
+    DAMAGE(TIMER->posted, TIMER_POSTED, "timer 0: no message"); /* whose owner is no port */
+    DAMAGE(TIMER->stashed, 2, "timer 0: no message");
+    TIMER->stashed = 1;
+    DAMAGE(TIMER->period_ns, 1000000, "timer 0: no message");
+    DAMAGE(MESSAGE->to, actors[1], "timer 0: no message");
+    DAMAGE(MESSAGE->flags, ENVELOPE_REPLY, "timer 0: no message");
+    TIMER->stashed = 0;
+    DAMAGE(MESSAGE->length, 60000, "timer 0: no message");
+    DAMAGE(MESSAGE->prefix, 0, "timer 0: no message");
+    DAMAGE(MESSAGE->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(TIMER->owner, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(TIMER->group, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(TIMER->member_place, 1, "timer 0: no message"); /* of no group */
 }
 
 /* As if the client of PORT watched actors[0]. */
@@ -170,22 +171,20 @@ static void monitor_make(struct engine_fixture *f)
 
 static void damage_monitors(struct engine_fixture *f)
 {
-    struct segment_timer *timer = &S->timers[0];
-    struct envelope *message = segment_timer_message(S, timer);
-    DAMAGE(timer->posted, 0, "timer 0: no message"); /* an actor's, whose owner is none */
-    DAMAGE(timer->owner, actors[0], "timer 0: no message");
-    DAMAGE(timer->watched, 0, "timer 0: no message"); /* no client can post that */
-    DAMAGE(timer->watched, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
-    DAMAGE(timer->end, REASON_N, "timer 0: no message");
-    DAMAGE(timer->period_ns, 1000000, "timer 0: no message");
-    DAMAGE(timer->group, actors[1], "timer 0: no message");
-    DAMAGE(timer->stashed, 1, "timer 0: no message");
-    DAMAGE(message->to, actor_ref_make(PORT + 1, 1), "timer 0: no message");
-    DAMAGE(message->to, actors[0], "timer 0: no message");
-    DAMAGE(message->type, number_type, "timer 0: no message");
-    DAMAGE(message->length, 8, "timer 0: no message");
-    message->length = 8; /* as a link has it: nobody ends with that */
-    DAMAGE(message->type, MESSAGE_TYPE_POISON_DELETE, "timer 0: no message");
+    DAMAGE(TIMER->posted, 0, "timer 0: no message"); /* an actor's, whose owner is none */
+    DAMAGE(TIMER->owner, actors[0], "timer 0: no message");
+    DAMAGE(TIMER->watched, 0, "timer 0: no message"); /* no client can post that */
+    DAMAGE(TIMER->watched, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
+    DAMAGE(TIMER->end, REASON_N, "timer 0: no message");
+    DAMAGE(TIMER->period_ns, 1000000, "timer 0: no message");
+    DAMAGE(TIMER->group, actors[1], "timer 0: no message");
+    DAMAGE(TIMER->stashed, 1, "timer 0: no message");
+    DAMAGE(MESSAGE->to, actor_ref_make(PORT + 1, 1), "timer 0: no message");
+    DAMAGE(MESSAGE->to, actors[0], "timer 0: no message");
+    DAMAGE(MESSAGE->type, number_type, "timer 0: no message");
+    DAMAGE(MESSAGE->length, 8, "timer 0: no message");
+    MESSAGE->length = 8; /* as a link has it: nobody ends with that */
+    DAMAGE(MESSAGE->type, MESSAGE_TYPE_POISON_DELETE, "timer 0: no message");
 }
 
 static void damage_tables(struct engine_fixture *f)
