@@ -319,6 +319,7 @@ static void test_reasons_of_the_executor(void **state)
         { PORT_BROKEN_CLOSED, ODEON_CLOSED_BY_SERVICE },
         { PORT_BROKEN_N, ODEON_CLOSED_BY_SERVICE },
         { 200, ODEON_CLOSED_BY_SERVICE },
+        { UINT32_MAX, ODEON_CLOSED_BY_SERVICE },
     };
     struct fixture *f = *state;
 
