@@ -326,6 +326,32 @@ static void test_full_table(void **state)
     fixture_end(&f);
 }
 
+/* actors.A7: the parent's worker keeps less of a table that is small than it could. */
+static void test_a_small_table_is_nobodys_cache(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct engine_actor_view view;
+    uint32_t n = 0;
+    actor_ref ref;
+    fixture_begin(&f, 1);
+    actor_ref parent = engine_fixture_spawn(&f, parent_type, NULL, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type,
+                                    (struct engine_spawn){ .placement = PLACE_NEAR }, 1000),
+                     -ENOSPC);
+    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0;
+         slot = actor_ref_slot(view.ref) + 1)
+        if (view.type == child_type)
+            assert_int_equal(engine_actor_send(f.engine, view.ref, end_type, NULL, 0), 0);
+    settle(&f);
+    while (engine_actor_spawn(f.engine, child_type, NULL, NULL, 0, &ref) == 0)
+        n++;
+    uint32_t kept = f.config.actors_max - ODEON_PORTS_MAX - 1 - n;
+    assert_in_range(kept, 0, (f.config.actors_max - ODEON_PORTS_MAX) / 8 + SLOT_RING);
+    fixture_end(&f);
+}
+
 /* actors.A5: whoever ends is not replaced, in its slot, by any of the next SLOT_RING spawns. */
 static void test_slots_wait_for_their_turn(void **state)
 {
@@ -620,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_names_are_used_again),
         cmocka_unit_test(test_old_names_are_not_met),
         cmocka_unit_test(test_full_table),
+        cmocka_unit_test(test_a_small_table_is_nobodys_cache),
         cmocka_unit_test(test_slots_wait_for_their_turn),
         cmocka_unit_test(test_slot_is_spent),
         cmocka_unit_test(test_types_come_and_go),

@@ -16,13 +16,21 @@
 #include "daemon/engine/base/reserve.h"
 #include "daemon/engine/segment/slot.h"
 
-enum { SLOT_MOVE = SLOT_CACHE / 2, HUGE_PAGE = 1 << 21 };
+enum { HUGE_PAGE = 1 << 21, SLOT_CACHES_PART = 8 };
 
 uint64_t actors_no_state;
+
+/* actors.A7 */
+static uint32_t actors_cache_max(const struct engine *e)
+{
+    uint32_t part = (e->config.actors_max - ODEON_PORTS_MAX) / SLOT_CACHES_PART / e->segment.n_ids;
+    return part < 2 ? 2 : part > SLOT_CACHE ? SLOT_CACHE : part;
+}
 
 int actors_init(struct engine *e)
 {
     size_t n = e->config.actors_max;
+    e->actors.cache_max = actors_cache_max(e);
     e->actors.table = reserve(n * sizeof(struct actor));
     e->actors.states = reserve(n * sizeof(void *));
     e->actors.slots_free = reserve(n * sizeof(uint32_t));
@@ -145,10 +153,11 @@ static uint32_t actors_slot_ring_take(struct worker *w)
 void actors_slots_refill(struct worker *w)
 {
     struct engine *e = w->engine;
+    uint32_t half = w->actors.slots_max / 2;
     pthread_mutex_lock(&e->actors.slots_mutex);
-    while (w->actors.n_slots < SLOT_MOVE && e->actors.n_slots_free > 0)
+    while (w->actors.n_slots < half && e->actors.n_slots_free > 0)
         w->actors.slots[w->actors.n_slots++] = e->actors.slots_free[--e->actors.n_slots_free];
-    while (w->actors.n_slots < SLOT_MOVE && e->actors.slots_fresh < e->config.actors_max)
+    while (w->actors.n_slots < half && e->actors.slots_fresh < e->config.actors_max)
         w->actors.slots[w->actors.n_slots++] = e->actors.slots_fresh++;
     store_relaxed(&e->segment.header->slots_high,
                   e->actors.slots_fresh); /* before one of them is used */
@@ -171,9 +180,9 @@ void actors_slots_return(struct worker *w)
 static void actors_slot_cache_put(struct worker *w, uint32_t slot)
 {
     struct engine *e = w->engine;
-    if (w->actors.n_slots == SLOT_CACHE) {
+    if (w->actors.n_slots == w->actors.slots_max) {
         pthread_mutex_lock(&e->actors.slots_mutex);
-        while (w->actors.n_slots > SLOT_MOVE)
+        while (w->actors.n_slots > w->actors.slots_max / 2)
             e->actors.slots_free[e->actors.n_slots_free++] = w->actors.slots[--w->actors.n_slots];
         pthread_mutex_unlock(&e->actors.slots_mutex);
     }

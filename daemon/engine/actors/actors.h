@@ -19,6 +19,8 @@
  *     long.
  * actors.A6  A state that is not kept is the actor's once its init has succeeded: who has none has
  *     not begun, also when it has been set aside within its init.
+ * actors.A7  The caches of all ids have an eighth of the slots at most, two each at least, and the
+ *     rings (actors.A5) beside them: so many can be free while another id finds none.
  */
 #pragma once
 

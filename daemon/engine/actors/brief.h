@@ -42,7 +42,7 @@ static inline void brief_publish(struct worker *w)
 static inline bool brief_may_end(const struct worker *w, actor_ref who, uint64_t key)
 {
     return w->actors.brief.begun == who && w->actors.brief.kind == (uint32_t)key &&
-           w->actors.ring_n == SLOT_RING && w->actors.n_slots < SLOT_CACHE &&
+           w->actors.ring_n == SLOT_RING && w->actors.n_slots < w->actors.slots_max &&
            actor_ref_generation(who) != ACTOR_GENERATION_SPENT;
 }
 

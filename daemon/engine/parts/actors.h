@@ -78,6 +78,7 @@ struct actor_table {
     pthread_mutex_t slots_mutex; /* free slots beyond the workers' caches */
     uint32_t *slots_free;
     uint32_t n_slots_free, slots_fresh;
+    uint32_t cache_max; /* actors.A7; at most SLOT_CACHE */
     pthread_mutex_t names_mutex;
     struct name_index names;
 };
@@ -93,8 +94,8 @@ struct brief {
 /* Of a worker: it alone, but for type_live. */
 struct actor_store {
     uint32_t slots[SLOT_CACHE];
-    uint32_t n_slots;
-    uint32_t ring[SLOT_RING]; /* those that became free last, in order (actors.A5) */
+    uint32_t n_slots, slots_max; /* at most so many (actors.A7) */
+    uint32_t ring[SLOT_RING];    /* those that became free last, in order (actors.A5) */
     uint32_t ring_first, ring_n;
     actor_ref leaving; /* has ended, and something hangs at its slot (special_end()) */
     struct brief brief;
