@@ -31,6 +31,9 @@ static void *locker_main(void *argument)
             atomic_fetch_add(&n_wrong, 1);
         if ((load_relaxed(&queue.lock) & ~LOCK_WAITERS) != locker->id + 1) /* queue.Q1 */
             atomic_fetch_add(&n_wrong, 1);
+        /* the first one stays until somebody waits: all others are still to come */
+        while (guarded == 0 && locker->hold && !(load_relaxed(&queue.lock) & LOCK_WAITERS))
+            sched_yield();
         guarded++;
         for (unsigned k = 0; k < locker->hold && i % 16 == 0; k++)
             sched_yield();
