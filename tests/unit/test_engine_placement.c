@@ -239,6 +239,7 @@ static void test_spread_blocks(void **state)
         assert_int_equal(engine_actor_send(f.engine, actor.ref, stop_type, NULL, 0), 0);
     }
     assert_true(engine_fixture_until(probes_live(&f) == 0));
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS)); /* their queues' counts come later */
     /* what was left of the last block, and up to the next count */
     (void)spawn_row(&f, PLACE_SPREAD, 128, refs, &most);
     assert_int_equal(spawn_row(&f, PLACE_SPREAD, N_QUEUES, refs, &most), 0);
@@ -291,6 +292,8 @@ static void test_blocks_end_in_any_order(void **state)
             assert_int_equal(engine_actor_send(f.engine, ref, stop_type, NULL, 0), 0);
         }
         assert_true(engine_fixture_until(probes_live(&f) == MANY - n));
+        assert_true(
+            engine_fixture_wait(&f, TEST_DEADLINE_NS)); /* their queues' counts come later */
         assert_int_equal(assert_counts_are_right(&f), MANY - n);
         if (round < ROUNDS)
             (void)spawn_row(&f, PLACE_SPREAD, n, refs, &most);
