@@ -23,6 +23,7 @@ foreach(module line executor_link port_table channel runtime options parts regis
 endforeach()
 target_link_options(test_supervisor_peer PRIVATE -Wl,--wrap=getsockopt)
 target_link_options(test_supervisor_closer PRIVATE -Wl,--wrap=close)
+target_link_options(test_supervisor_runtime PRIVATE -Wl,--wrap=nanosleep)
 
 # The real programs, spoken to frame by frame.
 if(TARGET odeon-executor)

@@ -23,6 +23,7 @@
 
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/stats_file.h"
+#include "tests/run/patience.h"
 #include "tests/run/scratch.h"
 
 static char base[] = "/tmp/odeon-test.runtime-XXXXXX", dir[64], socket_path[96];
@@ -68,11 +69,35 @@ static void test_one_owner(void **state)
     runtime_close(&second);
 }
 
+/* ---- a lock that is held by the child of who had it */
+
+enum { LOOKS = 30 };
+
+static pid_t owners_child; /* 0: none is waited for */
+static unsigned looks;
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int __real_nanosleep(const struct timespec *time, struct timespec *left);
+
+/* Who waits for the lock pauses between two looks at it: by those and not by the clock the child
+ * has gone, behind some of them. */
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+    if (owners_child == 0)
+        return __real_nanosleep(time, left);
+    if (++looks < LOOKS)
+        return 0;
+    assert_int_equal(kill(owners_child, SIGKILL), 0);
+    assert_int_equal(waitpid(owners_child, NULL, 0), owners_child);
+    owners_child = 0;
+    return 0;
+}
+
 /* A process that has the directory, until it is killed, and another one with the same descriptors,
- * which goes on for a while when that one has gone. */
+ * which goes on when that one has gone. Each of them says who it is. */
 static pid_t start_owner_with_child(int ready_fd)
 {
-    pid_t parent = getpid(), owner = fork(), child;
+    pid_t parent = getpid(), owner = fork(), child, self;
 
     assert_true(owner >= 0);
     if (owner > 0)
@@ -81,35 +106,36 @@ static pid_t start_owner_with_child(int ready_fd)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
         runtime_open(&runtime, dir, socket_path, text) < 0 || (child = fork()) < 0)
         _exit(1);
-    if (write(ready_fd, "", 1) != 1)
+    (void)alarm(PATIENCE_S); /* nobody ends the child of a test that has failed */
+    self = getpid();
+    if (write(ready_fd, &self, sizeof(self)) != sizeof(self))
         _exit(1);
-    while (child > 0)
+    for (;;)
         pause();
-    nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
-    _exit(0);
 }
 
 static void test_a_killed_owners_child(void **state)
 {
     struct runtime runtime;
-    char byte[2];
     int ready[2], status;
-    pid_t owner;
+    pid_t owner, one, child = 0;
 
     (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* the child's end is told here */
     assert_int_equal(pipe(ready), 0);
     owner = start_owner_with_child(ready[1]);
-    for (ssize_t n = 0; n < 2;) {
-        ssize_t r = read(ready[0], byte, sizeof(byte));
-
-        assert_true(r > 0);
-        n += r;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(read(ready[0], &one, sizeof(one)), sizeof(one));
+        child = one != owner ? one : child;
     }
     assert_int_equal(kill(owner, SIGKILL), 0);
     assert_int_equal(waitpid(owner, &status, 0), owner);
     assert_true(WIFSIGNALED(status));
+    looks = 0;
+    owners_child = child;
     if (runtime_open(&runtime, dir, socket_path, text) < 0)
         fail_msg("%s", text);
+    assert_int_equal(looks, LOOKS);
     runtime_close(&runtime);
     close(ready[0]);
     close(ready[1]);
