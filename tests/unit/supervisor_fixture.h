@@ -15,11 +15,11 @@
 #include "proto/control.pb-c.h"
 #include "tests/run/patience.h"
 
-/* A configuration that needs little memory. */
+/* A configuration that needs little memory, and whose stop has all the time that it may need. */
 #define SERVICE_SMALL                                                                              \
     "workers=1\nqueues-per-worker=2\nactors=4096\nlimit-bytes=64K\noutbox-bytes=256K\nbacklog-"    \
     "bytes=256K\ndead-"                                                                            \
-    "letter-bytes=256K\naffinity=none\n"
+    "letter-bytes=256K\naffinity=none\ndrain-timeout-ms=" SERVICE_TIMEOUT_MS "\n"
 
 extern char service_dir[64], service_socket[96];
 extern pid_t service_pid; /* 0: none */
