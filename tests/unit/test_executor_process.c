@@ -554,7 +554,7 @@ static void test_drain_and_stop(void **state)
     (void)state;
     start_with("good");
     spawn_actor("echo", "");
-    drain.timeout_ns = UINT64_C(5000000000);
+    drain.timeout_ns = PATIENCE_NS;
     command.drain = &drain;
     command.body_case = ODEON__COMMAND__BODY_DRAIN;
     id = send_command(&command, NULL, 0);
