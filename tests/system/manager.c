@@ -210,14 +210,23 @@ static void take_end(struct manager *manager)
         manager_store_clear(&manager->store); /* manager.M2 */
 }
 
+/* All that it has been told by now.  False: nothing. */
+static bool take_messages(struct manager *manager)
+{
+    bool any = false;
+
+    while (!manager->deaf && receive_message(manager))
+        any = true;
+    return any;
+}
+
 static void work(struct manager *manager)
 {
     uint64_t count;
 
     while (read(manager->wake, &count, sizeof(count)) < 0 && errno == EINTR)
         ;
-    while (!manager->deaf && receive_message(manager))
-        ;
+    (void)take_messages(manager);
     manager_store_check(&manager->store);
     if (manager->pid > 0)
         take_end(manager);
@@ -339,9 +348,13 @@ struct service *manager_service(struct manager *manager)
     return &manager->service;
 }
 
+/* What holds for all that odeond has told it by now, though its thread may have had no processor
+ * since; which then watches what has come. */
 #define LOCKED(manager_, expression_)                                                              \
     __extension__({                                                                                \
         pthread_mutex_lock(&(manager_)->mutex);                                                    \
+        if (take_messages(manager_))                                                               \
+            wake(manager_);                                                                        \
         __typeof__(expression_) locked_ = (expression_);                                           \
         pthread_mutex_unlock(&(manager_)->mutex);                                                  \
         locked_;                                                                                   \
