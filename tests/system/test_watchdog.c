@@ -19,9 +19,10 @@
 /* Looks are a third of the period apart. The longest wait is fifty of them. */
 #define PERIOD  "WATCHDOG_USEC=600000"
 #define PUT_OFF "the next start is in 10240 ms"
-enum { LOOKS = 5, KILLS = 64 };
+enum { LOOKS = 5, KILLS = 64, PUT_OFF_MS = 10240 };
 
 static struct manager *manager;
+static int64_t killed_ns;  /* of the last kill of an executor */
 static char executor[128]; /* a link, which may go */
 static char refuses[128];  /* while this is there picky.c refuses to be loaded */
 static const char *const arguments[] = {
@@ -68,6 +69,7 @@ static bool kill_executor(const char *put_off)
     pid_t former = service_executor(service);
     bool said = false;
 
+    killed_ns = time_ns();
     assert_int_equal(kill(former, SIGKILL), 0);
     assert_true(wait_until(serves(former) || (said = service_log_has(service, put_off))));
     return said;
@@ -85,13 +87,30 @@ static void kill_until_put_off(const char *put_off)
         }
 }
 
+/* Behind the words that put it off. */
+static bool start_has_come(void)
+{
+    char *log = service_read_log(manager_service(manager)), *at = strstr(log, PUT_OFF);
+    bool has = at && strstr(at, "executor started");
+
+    free(log);
+    return has;
+}
+
+/* So often before the next start comes, which may be while this thread has no processor: but not
+ * before it is due, and then this says nothing. */
 static void expect_fed_without_a_start(void)
 {
-    struct service *service = manager_service(manager);
-    unsigned starts = service_log_count(service, "executor started"), fed = manager_feeds(manager);
+    unsigned fed = manager_feeds(manager), now = fed;
+    bool came = false;
 
-    assert_true(wait_until(manager_feeds(manager) >= fed + LOOKS));
-    assert_int_equal(service_log_count(service, "executor started"), starts);
+    assert_true(
+        wait_until((now = manager_feeds(manager), came = start_has_come()) || now >= fed + LOOKS));
+    if (came) {
+        assert_true(time_ns() - killed_ns >= MILLISECONDS(PUT_OFF_MS));
+        print_message("# skipped: the next start came before so many looks\n");
+        skip();
+    }
     assert_int_equal(manager_starts(manager), 1);
 }
 
@@ -121,19 +140,23 @@ static void test_fed_behind_a_refused_plugin(void **state)
     expect_fed_without_a_start();
 }
 
+/* It has been fed behind the first start, however long that took: from then on until one fails that
+ * is not put off it may be, and behind that it is not. */
 static void test_not_fed_when_no_start_succeeds(void **state)
 {
     struct service *service = manager_service(manager);
     unsigned fed;
 
     (void)state;
+    assert_true(wait_until(manager_feeds(manager) > 0));
     assert_int_equal(unlink(executor), 0);
     assert_int_equal(kill(service_executor(service), SIGKILL), 0);
-    assert_true(wait_until(service_log_has(service, "not fed: no executor is ready")));
+    assert_true(wait_until(service_log_has(service, "the executor cannot be started")));
     fed = manager_feeds(manager);
     /* as many tries as take more than five looks */
     assert_true(wait_until(service_log_has(service, "the next start is in 2560 ms")));
     assert_int_equal(manager_feeds(manager), fed);
+    assert_true(service_log_has(service, "the watchdog is not fed: "));
 }
 
 int main(void)
