@@ -33,6 +33,7 @@ enum faulty_how {
     FAULTY_NONSENSE,   /* the same, and says on the connection to odeond what is no report */
     FAULTY_HUNGRY,     /* touches a gigabyte */
     FAULTY_NAP,        /* returns after a while */
+    FAULTY_STOP,       /* stops the process, and computes for a moment when that goes on */
     FAULTY_N
 };
 

@@ -501,7 +501,7 @@ bool process_lives(pid_t pid)
     return read_stat(pid, &state, &ticks) && state != 'Z';
 }
 
-static bool all_threads_stand(pid_t pid)
+bool process_stands(pid_t pid)
 {
     char path[64], line[512];
     bool stand = true;
@@ -531,7 +531,7 @@ static bool all_threads_stand(pid_t pid)
 void process_stop(pid_t pid)
 {
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    assert_true(wait_until(all_threads_stand(pid)));
+    assert_true(wait_until(process_stands(pid)));
 }
 
 unsigned process_descriptors(pid_t pid)

@@ -126,7 +126,9 @@ int ctl_set(const struct service *service, char *output, size_t size, const char
 uint64_t process_cpu_ns(pid_t pid); /* that it has used; 0: no such process */
 /* The process exists and is no zombie. */
 bool process_lives(pid_t pid);
-/* All its threads stand still after a SIGSTOP. */
+/* All its threads stand still after a SIGSTOP, whoever has sent it. */
+bool process_stands(pid_t pid);
+/* Sends one, and waits for that. */
 void process_stop(pid_t pid);
 unsigned process_descriptors(pid_t pid); /* that it has open, and two more */
 

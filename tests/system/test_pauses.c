@@ -63,28 +63,27 @@ static void pass(unsigned ms)
     nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L }, NULL);
 }
 
-/* In the middle of a handler, too. */
+/* In the middle of a handler, too, which stops it: were it stopped from here, the handler would
+ * compute until this thread comes to that. */
 static void test_executor_is_stopped(void **state)
 {
     struct odeon_client *client = service_connect(&service, "pauses");
     struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
     struct faulty_args args = { .index = 0 };
-    struct faulty_do loop = { .how = FAULTY_LOOP, .times = 1 };
+    struct faulty_do stop = { .how = FAULTY_STOP, .times = 1 };
     pid_t executor = service_executor(&service);
     struct faulty_page *page;
 
     (void)state;
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
     assert_int_equal(odeon_port_post(port, spawn(client, "faulty_actor", NULL, &args, sizeof(args)),
-                                     message_id(client, odeon_message_of(faulty_do)), &loop,
-                                     sizeof(loop)),
+                                     message_id(client, odeon_message_of(faulty_do)), &stop,
+                                     sizeof(stop)),
                      0);
-    assert_true(wait_until(atomic_load(&page->entered) == 1));
-    process_stop(executor);
+    assert_true(wait_until(process_stands(executor)));
+    assert_int_equal(atomic_load(&page->entered), 1);
     pass(PAUSE_MS);
     assert_int_equal(kill(executor, SIGCONT), 0);
-    pass(50); /* whoever looks for handlers that do not return has looked */
-    atomic_store(&page->release, 1);
     assert_true(wait_until(atomic_load(&page->done) == 1));
     assert_int_equal(atomic_load(&page->entered), 1);
     munmap(page, sizeof(*page));
