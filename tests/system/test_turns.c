@@ -26,7 +26,8 @@ static struct stuck_page *page;
 static char page_path[96], text[16384];
 static uint32_t turn_type;
 static odeon_ref actors[ACTORS];
-static uint64_t rounds; /* begun */
+static uint64_t rounds;  /* begun */
+static uint64_t dropped; /* by the port before this one */
 
 static int setup(void **state)
 {
@@ -36,7 +37,7 @@ static int setup(void **state)
     service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "stall-warn-ms=0",
                                                    "--plugin", TEST_STUCK, NULL });
     client = service_connect(&service, "turns");
-    port = port_open_or_fail(client, 0, 4 << 20, false); /* nothing of what is told is dropped */
+    port = port_open_or_fail(client, 0, 4 << 20, false); /* for all that is told, or nearly */
     turn_type = message_id(client, odeon_message_of(stuck_turn));
     (void)message_id(client, odeon_message_of(stuck_told));
     page = service_map_page(&service, page_path, sizeof(page_path), sizeof(*page));
@@ -76,6 +77,7 @@ static void begin_one(uint32_t i, uint64_t hang, uint64_t blocks)
 static void begin(uint64_t hang, uint64_t blocks)
 {
     rounds++;
+    dropped = odeon_port_dropped(port);
     atomic_store(&page->release, 0);
     atomic_store(&page->halt, 0);
     atomic_store(&page->entered, 0);
@@ -117,7 +119,6 @@ static bool have_come(uint64_t last[ACTORS])
         }
         odeon_port_release(port);
     }
-    assert_int_equal(odeon_port_dropped(port), 0);
     return last[FIRST] == atomic_load(&page->told[FIRST]) &&
            last[MATE] == atomic_load(&page->told[MATE]);
 }
@@ -145,26 +146,41 @@ static uint64_t told_by_ctl(const char *words, const char *name)
     return at ? strtoull(at + strlen(quoted), NULL, 10) : 0;
 }
 
+/* The two tell of as many turns as they have had, and this thread may have had no processor for so
+ * long that the port had no more room: then what has come says nothing. */
+static bool port_has_dropped(void)
+{
+    return odeon_port_dropped(port) != dropped;
+}
+
+static bool what_was_sent_and_run_is_seen(uint64_t hang, uint64_t blocks)
+{
+    uint64_t last[ACTORS] = { 0 }, before = service_figure(&service, "messages_processed");
+    bool all;
+
+    begin(hang, blocks);
+    assert_true(wait_until((have_come(last), atomic_load(&page->entered) == 1)));
+    assert_true(wait_until(have_come(last) || port_has_dropped()));
+    all = !port_has_dropped();
+    if (all) {
+        assert_int_equal(last[FIRST], hang - 1);
+        assert_true(last[MATE] > 0);
+    }
+    assert_true(wait_until(service_figure(&service, "messages_processed") >= before + turns_run()));
+    assert_true(told_by_ctl("--json stats", "messages_processed") >= before + turns_run());
+    assert_int_equal(ctl(&service, text, sizeof(text), "status"), 0);
+    assert_int_equal(atomic_load(&page->left), 0); /* it hangs all the time */
+    end();
+    return all;
+}
+
 static void test_what_was_sent_and_run_is_seen(void **state)
 {
     uint64_t hang = getenv("ODEON_TEST_QUICK") ? FEW : MANY;
 
     (void)state;
-    for (uint64_t blocks = SIGNALS_ARRIVE ? 0 : 1; blocks < 2; blocks++) {
-        uint64_t last[ACTORS] = { 0 }, before = service_figure(&service, "messages_processed");
-
-        begin(hang, blocks);
-        assert_true(wait_until((have_come(last), atomic_load(&page->entered) == 1)));
-        assert_true(wait_until(have_come(last)));
-        assert_int_equal(last[FIRST], hang - 1);
-        assert_true(last[MATE] > 0);
-        assert_true(
-            wait_until(service_figure(&service, "messages_processed") >= before + turns_run()));
-        assert_true(told_by_ctl("--json stats", "messages_processed") >= before + turns_run());
-        assert_int_equal(ctl(&service, text, sizeof(text), "status"), 0);
-        assert_int_equal(atomic_load(&page->left), 0); /* it hangs all the time */
-        end();
-    }
+    for (uint64_t blocks = SIGNALS_ARRIVE ? 0 : 1; blocks < 2; blocks++)
+        assert_true(wait_until(what_was_sent_and_run_is_seen(hang, blocks)));
 }
 
 /* The handlers' own count, then the service's: as a rate, too. */
