@@ -106,32 +106,49 @@ static unsigned waits(void)
     return service_log_count(&service, "waits for a port until one of its user's has ended");
 }
 
-static void test_the_next_one_waits(void **state)
+/* A request waits for some seconds at most (port_waits.W2). A machine may take them from the trial,
+ * which says so then, and is begun anew. */
+static void try_until_in_time(bool (*trial)(void))
+{
+    assert_true(wait_until(trial() || end(NULL) != 0));
+}
+
+static bool next_one_waits(void)
 {
     struct odeon_port *ports[PORTS];
     struct odeon_client *client = begin(ports);
+    unsigned refused = service_log_count(&service, "is refused a port");
     struct opening opening;
+    int r;
 
-    (void)state;
     opening_begin(&opening, client);
     assert_true(wait_until(waits() == 1 || atomic_load(&opening.done)));
     go_on();
-    if (opening_end(&opening) < 0)
+    r = opening_end(&opening);
+    if (waits() != 1 || (r < 0 && r != -EDQUOT))
         fail_msg("the next port: %s", opening.text);
-    assert_int_equal(service_log_count(&service, "is refused a port"), 0);
+    if (r == 0)
+        assert_int_equal(service_log_count(&service, "is refused a port"), refused);
     odeon_port_close(opening.port);
     odeon_port_close(ports[1]);
     odeon_client_disconnect(client);
+    return r == 0;
 }
 
-/* port_waits.W1: one port ends, and one request waits for it. */
-static void test_no_more_wait_than_are_ending(void **state)
+static void test_the_next_one_waits(void **state)
+{
+    (void)state;
+    try_until_in_time(next_one_waits);
+}
+
+/* Too late: the first one has been refused, and the second one waits for the port that ends. */
+static bool no_more_wait_than_are_ending(void)
 {
     struct odeon_port *ports[PORTS], *more;
     struct odeon_client *client = begin(ports), *second;
     struct opening opening;
+    bool in_time;
 
-    (void)state;
     second = service_connect(&service, "second");
     opening_begin(&opening, client);
     assert_true(wait_until(waits() == 1));
@@ -143,10 +160,18 @@ static void test_no_more_wait_than_are_ending(void **state)
      * by what holds when the port has ended */
     assert_int_equal(opening_end(&opening), -EDQUOT);
     assert_non_null(strstr(opening.text, "quota-ports"));
-    assert_int_equal(waits(), 1);
+    in_time = waits() == 1;
     odeon_port_close(ports[1]);
     odeon_client_disconnect(second);
     odeon_client_disconnect(client);
+    return in_time;
+}
+
+/* port_waits.W1: one port ends, and one request waits for it. */
+static void test_no_more_wait_than_are_ending(void **state)
+{
+    (void)state;
+    try_until_in_time(no_more_wait_than_are_ending);
 }
 
 /* port_waits.W2: a port that does not end is told of, and what the user still has of its own. */
@@ -161,7 +186,7 @@ static void test_nobody_waits_for_ever(void **state)
     assert_int_equal(waits(), 1);
     assert_true(wait_until(service_log_count(&service, "is refused a port") == 1));
     go_on();
-    assert_int_equal(try_port(client, &more), 0);
+    assert_true(wait_until(try_port(client, &more) == 0));
     odeon_port_close(more);
     odeon_port_close(ports[1]);
     odeon_client_disconnect(client);
@@ -200,20 +225,17 @@ static pid_t begin_waiting_process(void)
     return child;
 }
 
-/* port_waits.W2: nothing is left of one whose client has been killed. */
-static void test_a_client_that_dies_waiting(void **state)
+static bool client_dies_waiting(void)
 {
     struct odeon_port *ports[PORTS], *more[PORTS];
     struct odeon_client *client = begin(ports);
     pid_t child;
     int status;
 
-    (void)state;
     child = begin_waiting_process();
     assert_true(wait_until(waits() == 1));
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status));
     go_on();
     odeon_port_close(ports[1]);
     for (int i = 0; i < PORTS; i++) /* its client goes, sooner or later */
@@ -221,24 +243,41 @@ static void test_a_client_that_dies_waiting(void **state)
     for (int i = 0; i < PORTS; i++)
         odeon_port_close(more[i]);
     odeon_client_disconnect(client);
+    return WIFSIGNALED(status);
+}
+
+/* port_waits.W2: nothing is left of one whose client has been killed. */
+static void test_a_client_that_dies_waiting(void **state)
+{
+    (void)state;
+    try_until_in_time(client_dies_waiting);
+}
+
+static bool stop_answers(void)
+{
+    struct odeon_port *ports[PORTS];
+    struct odeon_client *client = begin(ports);
+    struct opening opening;
+    int r;
+
+    opening_begin(&opening, client);
+    assert_true(wait_until(waits() == 1));
+    assert_int_equal(kill(service.pid, SIGTERM), 0);
+    r = opening_end(&opening);
+    if (r != -EDQUOT)
+        assert_int_equal(r, -ESHUTDOWN);
+    go_on();
+    odeon_port_close(ports[1]);
+    odeon_client_disconnect(client);
+    assert_int_equal(service_wait_end(&service), 0);
+    return r == -ESHUTDOWN;
 }
 
 /* port_waits.W2: a stop answers what waits before it has drained. */
 static void test_a_stop(void **state)
 {
-    struct odeon_port *ports[PORTS];
-    struct odeon_client *client = begin(ports);
-    struct opening opening;
-
     (void)state;
-    opening_begin(&opening, client);
-    assert_true(wait_until(waits() == 1));
-    assert_int_equal(kill(service.pid, SIGTERM), 0);
-    assert_int_equal(opening_end(&opening), -ESHUTDOWN);
-    go_on();
-    odeon_port_close(ports[1]);
-    odeon_client_disconnect(client);
-    assert_int_equal(service_wait_end(&service), 0);
+    try_until_in_time(stop_answers);
 }
 
 int main(void)
