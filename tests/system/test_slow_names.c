@@ -72,25 +72,44 @@ static void assert_answers(void)
     assert_int_equal(ctl(&service, output, sizeof(output), "status"), 0);
 }
 
-static void test_others_are_served(void **state)
+/* False: nothing of the file was taken, for the limit of time was over before the names answered,
+ * or a worker had no processor. A machine may do that to this test, and it says nothing then. */
+static bool others_are_served(void)
 {
+    static const char refused[] = "reload: nothing is changed: ";
     char output[4096];
 
-    (void)state;
     reload_that_hangs();
     for (unsigned i = 0; i < 10; i++)
         assert_answers();
     assert_int_equal(kill(service.pid, SIGHUP), 0);
-    assert_true(wait_until(service_log_has(&service, running)));
+    assert_true(
+        wait_until(service_log_has(&service, running) || service_log_has(&service, refused)));
     assert_answers();
     assert_false(service_log_has(&service, applied));
     assert_int_equal(ctl(&service, output, sizeof(output), "executor show"), 0);
     assert_null(strstr(output, "54321"));
     names_answer();
-    assert_true(wait_until(service_log_count(&service, applied) == 2)); /* and once more */
+    assert_true(wait_until(service_log_count(&service, applied) == 2 || /* and once more */
+                           service_log_has(&service, refused)));
+    if (service_log_has(&service, refused))
+        return false;
     assert_int_equal(ctl(&service, output, sizeof(output), "executor show"), 0);
     assert_non_null(strstr(output, "54321"));
     assert_int_equal(service_stop(&service, SIGTERM), 0);
+    return true;
+}
+
+static bool others_are_served_anew(void **state)
+{
+    (void)teardown(state);
+    (void)setup(state);
+    return others_are_served();
+}
+
+static void test_others_are_served(void **state)
+{
+    assert_true(others_are_served() || wait_until(others_are_served_anew(state)));
 }
 
 static void test_stopped_meanwhile(void **state)
