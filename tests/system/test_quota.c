@@ -122,9 +122,11 @@ static void test_ports_are_shared_fairly(void **state)
 {
     struct odeon_port *a[9], *b[8];
     struct odeon_client *first, *second;
+    int64_t begin;
 
     (void)state;
     START("--set", "quota-ports=8");
+    begin = time_ns();
     first = service_connect(&service, "first");
     assert_true(wait_until(usage(first, "clients").user == 1));
     assert_int_equal(open_all(first, a, 9, "quota-ports"), 8);
@@ -138,7 +140,9 @@ static void test_ports_are_shared_fairly(void **state)
     assert_int_equal(usage(second, "ports").client, 2);
     assert_int_equal(usage(second, "ports").user, 6);
     assert_int_equal(usage(second, "ports").limit, 8);
-    assert_int_equal(service_log_count(&service, "is refused a port: its user's quota-ports"), 1);
+    /* of three refusals; each further one is said only if a minute has gone since */
+    assert_in_range(service_log_count(&service, "is refused a port: its user's quota-ports"), 1,
+                    1 + (uint64_t)(time_ns() - begin) / SECONDS(60));
     close_all(a, 4);
     close_all(b, 2);
     assert_true(wait_until(usage(first, "ports").user == 0));
@@ -398,19 +402,24 @@ static void test_requests(void **state)
     odeon_client_disconnect(client);
 }
 
-/* Nor do many connections, one after the other, have more than one: each asks twice. */
+/* Nor do many connections, one after the other, have more than one: each asks twice. On a machine
+ * that takes longer for each of them than the rate it is no flood, as above. */
 static void test_requests_by_many(void **state)
 {
-    enum { RATE = 50, CONNECTIONS = 75, ASK = 2 };
+    enum { RATE = 10, CONNECTIONS = 20, ASK = 2 };
     int64_t begin;
+    int came = 0;
 
     (void)state;
-    START("--set", "quota-requests=50");
+    START("--set", "quota-requests=10");
     begin = time_ns();
-    for (int i = 0; i < CONNECTIONS; i++)
+    while (came < CONNECTIONS || (!service_log_has(&service, "asks too much") &&
+                                  time_ns() - begin < SECONDS(PATIENCE_S))) {
         odeon_client_disconnect(service_connect(&service, "newcomer"));
-    assert_true(time_ns() - begin >= SECONDS(1) * (CONNECTIONS * ASK - 2 * RATE) / RATE);
-    assert_true(wait_until(service_log_has(&service, "asks too much")));
+        came++;
+    }
+    assert_true(time_ns() - begin >= SECONDS(1) * (came * ASK - 2 * RATE) / RATE);
+    assert_true(service_log_has(&service, "asks too much"));
 }
 
 static void test_kick(void **state)
