@@ -189,7 +189,8 @@ static void test_blocks_given_back_one_by_one(void **state)
 }
 
 /* A loop that posts more than the ring has room for and sleeps in poll() alone; the executor is
- * killed meanwhile. */
+ * killed meanwhile. It stands still until the loop has had to sleep: by itself it may empty the
+ * ring as fast as a loop that gets little of a processor fills it. */
 static void test_a_poll_loop_is_told_of_room(void **state)
 {
     const struct probe_block block = { .n = 1 };
@@ -200,12 +201,14 @@ static void test_a_poll_loop_is_told_of_room(void **state)
     unsigned slept = 0;
 
     (void)state;
+    process_stop(executor);
     for (unsigned n = 0; n < MANY; n++) {
         if (n == MANY / 2)
             assert_int_equal(kill(executor, SIGKILL), 0);
         while (odeon_port_post(port, silent, block_type, &block, sizeof(block)) == -EAGAIN)
             if (odeon_port_arm_room(port, sizeof(block)) == 0) {
-                slept++;
+                if (slept++ == 0)
+                    assert_int_equal(kill(executor, SIGCONT), 0);
                 assert_int_equal(poll(&look, 1, PATIENCE_MS), 1);
             }
     }
@@ -331,6 +334,7 @@ static void test_why_a_port_is_closed(void **state)
                                           .overflow = ODEON_PORT_DISCONNECT };
     struct odeon_client *other = service_connect(&service, "other");
     struct odeon_port *slow, *bad, *turned_out;
+    int64_t begin_ns = time_ns();
 
     (void)state;
     assert_int_equal(odeon_port_closed(port), ODEON_CLOSED_NOT);
@@ -345,7 +349,8 @@ static void test_why_a_port_is_closed(void **state)
                          0);
         expect_closed(slow, ODEON_CLOSED_TOO_SLOW);
     }
-    assert_int_equal(service_log_count(&service, "did not receive"), 1);
+    assert_in_range(service_log_count(&service, "did not receive"), 1,
+                    1 + (time_ns() - begin_ns) / SECONDS(60));
 
     bad = port_open_or_fail(client, RING, RING, false);
     atomic_store(&bad->mine->submission_tail, 5);
