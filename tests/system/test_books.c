@@ -15,6 +15,8 @@
 #include "tests/system/stuck.h"
 
 enum { STOPS = 100, ACTORS = 3, POSTS = 3000, SLOW_NS = 20000, BEHIND = 100 };
+/* for how long a stop waits for handlers at least before it takes them for running */
+enum { HALT_S = 1 };
 
 static struct service service;
 static struct odeon_client *client;
@@ -93,8 +95,11 @@ static void read_books(uint64_t *ret_all, uint64_t *ret_running)
 
 static void end(uint64_t *ret_all, uint64_t *ret_running)
 {
+    int64_t begin_ns = time_ns();
+
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     read_books(ret_all, ret_running);
+    assert_true(*ret_running == 0 || time_ns() - begin_ns >= SECONDS(HALT_S));
     odeon_client_disconnect(client);
 }
 
@@ -111,8 +116,9 @@ static void test_stops_under_load(void **state)
         for (uint32_t i = 0; i < POSTS / 10; i++)
             n += posted(i % ACTORS, slow, SLOW_NS, 10);
         end(&all, &running);
-        assert_int_equal(running, 0);
-        assert_int_equal(counted() + all, ACTORS + n);
+        /* A handler whose thread has no processor when the time is over is in the books as
+         * running: it may have counted itself, or not. */
+        assert_in_range(counted() + all, ACTORS + n, ACTORS + n + running);
         left += all;
         service_end(&service);
     }
