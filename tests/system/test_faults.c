@@ -56,10 +56,11 @@ static void page_make(struct bench *b)
 static void begin(struct bench *b, const char *attempts, const char *warn, const char *kill_after)
 {
     memset(b, 0, sizeof(*b));
-    service_start(&b->service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
-                                         "quarantine-crashes=0", "--set", attempts, "--set", warn,
-                                         "--set", kill_after, "--plugin", TEST_FAULTY, NULL });
+    service_start(&b->service, (const char *const[]){
+                                   SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
+                                   "quarantine-crashes=0", "--set", "quarantine-window-s=3600",
+                                   "--set", attempts, "--set", warn, "--set", kill_after,
+                                   "--plugin", TEST_FAULTY, NULL });
     b->client = service_connect(&b->service, "faults");
     b->port = port_open_or_fail(b->client, 0, 0, false);
     b->do_type = message_id(b->client, odeon_message_of(faulty_do));
@@ -574,9 +575,9 @@ static void test_quarantine_and_dead_letters(void **state)
         post_pass(&b, passer, victim, 0, FAULTY_ABORT);
         assert_true(wait_until(service_state(&b.service).executor_restarts == i + 1));
     }
-    assert_true(wait_until(service_log_has(
-        &b.service,
-        "actor type faulty_actor of plugin faulty has crashed the executor 3 times within 60 s")));
+    assert_true(
+        wait_until(service_log_has(&b.service, "actor type faulty_actor of plugin faulty has "
+                                               "crashed the executor 3 times within 3600 s")));
     assert_true(wait_until(letters(&b, &last) == CRASHES));
     for (uint64_t i = 0; i < COUNTS; i++)
         post_pass(&b, passer, victim, i + 1, 0);
