@@ -460,6 +460,15 @@ int ctl_set(const struct service *service, char *output, size_t size, const char
     return status;
 }
 
+int unload_plugin(struct odeon_client *client, const char *name)
+{
+    int r;
+
+    (void)wait_until((r = odeon_plugin_unload(client, name)) != -EBUSY ||
+                     !strstr(odeon_error_text(), "a handler has been running for long"));
+    return r;
+}
+
 /* The fields of /proc/PID/stat behind the command's name. */
 static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 {

@@ -123,6 +123,10 @@ int executor_set(struct odeon_client *client, const char *const *keys, const cha
 /* The same by odeonctl, as ctl(). */
 int ctl_set(const struct service *service, char *output, size_t size, const char *settings);
 
+/* Unloads a plugin, again and again while "a handler has been running for long": so does one whose
+ * thread gets no processor, and nothing has been changed. Any thread. */
+int unload_plugin(struct odeon_client *client, const char *name);
+
 uint64_t process_cpu_ns(pid_t pid); /* that it has used; 0: no such process */
 /* The process exists and is no zombie. */
 bool process_lives(pid_t pid);

@@ -216,7 +216,7 @@ static int load(struct odeon_client *client, void *argument)
 
 static int unload(struct odeon_client *client, void *argument)
 {
-    return odeon_plugin_unload(client, argument);
+    return unload_plugin(client, argument);
 }
 
 static int set_throughput(struct odeon_client *client, void *argument)

@@ -67,7 +67,7 @@ static void test_changes_are_written_down(void **state)
     expect_line("has set throughput=88, which was 77");
     load_plugin(ctl, TEST_STUCK);
     expect_line("has loaded plugin stuck");
-    assert_int_equal(odeon_plugin_unload(ctl, "stuck"), 0);
+    assert_int_equal(unload_plugin(ctl, "stuck"), 0);
     expect_line("has unloaded plugin stuck");
     ref = spawn(ctl, "probe_echo", "audit.echo", NULL, 0);
     expect_line(", an actor of type probe_echo, called audit.echo");

@@ -131,7 +131,7 @@ static void expect_served(void)
         odeon_result_free(status);
     }
     assert_int_equal(odeon_plugin_load(client, TEST_PASSER), 0);
-    assert_int_equal(odeon_plugin_unload(client, "passer"), 0);
+    assert_int_equal(unload_plugin(client, "passer"), 0);
     odeon_client_disconnect(client);
 }
 

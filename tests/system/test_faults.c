@@ -617,7 +617,6 @@ static void test_quarantine_ends_with_the_repaired_plugin(void **state)
     struct letter last = { 0 };
     odeon_ref actors[2];
     uint64_t posted = 0;
-    char text[512];
     struct bench b;
 
     (void)state;
@@ -632,8 +631,8 @@ static void test_quarantine_ends_with_the_repaired_plugin(void **state)
         assert_true(wait_until(actor_is_gone(&b, actors[i])));
     }
     assert_int_equal(letters(&b, &last), 0);
-    if (ctl(&b.service, text, sizeof(text), "plugin unload faulty") != 0)
-        fail_msg("%s", text);
+    if (unload_plugin(b.client, "faulty") < 0)
+        fail_msg("%s", odeon_error_text());
     load_plugin(b.client, TEST_FAULTY);
     actors[0] = actor_spawn(&b, 0);
     post_counts(&b, actors[0], &posted, 10);

@@ -60,7 +60,7 @@ static void test_of_a_plugin(void **state)
     shows("text");
     shows("char[]");
     /* a type stays known when its plugin goes */
-    assert_int_equal(odeon_plugin_unload(stage.client, "probe"), 0);
+    assert_int_equal(unload_plugin(stage.client, "probe"), 0);
     assert_int_equal(ctl(&stage.service, output, OUTPUT, "message show probe_number --json"), 0);
     shows("\"plugins\":[],\"user\":null,\"accepting\":0,\"accepted_by\":[]");
 }
