@@ -174,12 +174,11 @@ void service_spawn(struct service *service, const char *const *arguments)
     remember(service);
 }
 
-static bool has_ended(struct service *service)
+static bool has_ended(const struct service *service, siginfo_t *ret_how)
 {
-    siginfo_t info = { 0 };
-
-    return waitid(P_PID, (id_t)service->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == service->pid;
+    *ret_how = (siginfo_t){ 0 };
+    return waitid(P_PID, (id_t)service->pid, ret_how, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ret_how->si_pid == service->pid;
 }
 
 /* Ready: a client is admitted and the state is what it says. */
@@ -202,11 +201,13 @@ static bool is_ready(struct service *service)
 void service_wait_ready(struct service *service)
 {
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
+    siginfo_t how;
 
     while (!is_ready(service)) {
-        if (has_ended(service)) {
+        if (has_ended(service, &how)) {
             print_log(service);
-            fail_msg("odeond has ended instead of becoming ready");
+            fail_msg("odeond has ended instead of becoming ready: %s %d",
+                     how.si_code == CLD_EXITED ? "status" : "signal", how.si_status);
         }
         if (time_ns() > end) {
             print_log(service);
@@ -226,8 +227,9 @@ void service_start(struct service *service, const char *const *arguments)
 int service_wait_end(struct service *service)
 {
     int status = 0;
+    siginfo_t how;
 
-    if (!wait_until(has_ended(service))) {
+    if (!wait_until(has_ended(service, &how))) {
         print_log(service);
         fail_msg("odeond has not ended within %d s", PATIENCE_S);
     }
