@@ -150,11 +150,18 @@ static unsigned count_plugins(struct manager *manager)
     return n;
 }
 
+static void unload(struct manager *manager, const char *name)
+{
+    struct odeon_client *client = service_connect(manager_service(manager), "plugins");
+
+    assert_int_equal(unload_plugin(client, name), 0);
+    odeon_client_disconnect(client);
+}
+
 static void test_plugins(void **state)
 {
     struct manager *manager = start(plain);
     struct odeon_client *client = service_connect(manager_service(manager), "plugins");
-    char text[1024];
 
     (void)state;
     load_plugin(client, TEST_PROBE);
@@ -164,7 +171,7 @@ static void test_plugins(void **state)
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
     assert_int_equal(count_plugins(manager), 1);
-    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "plugin unload probe"), 0);
+    unload(manager, "probe");
     manager_kill_and_wait(manager);
     assert_int_equal(count_plugins(manager), 0);
     assert_int_equal(manager_store_count(manager, "plugin-"), 0);
@@ -258,7 +265,7 @@ static void test_a_plugin_by_hand_and_by_a_line(void **state)
     manager_set_program(manager, NULL, configured);
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
-    assert_int_equal(ctl(service, text, sizeof(text), "plugin unload probe"), 0);
+    unload(manager, "probe");
     client = service_connect(service, "by hand");
     load_plugin(client, hand);
     odeon_client_disconnect(client);
@@ -272,7 +279,7 @@ static void test_a_plugin_by_hand_and_by_a_line(void **state)
         manager_kill_and_wait(manager);
         assert_int_equal(count_plugins(manager), 1);
     }
-    assert_int_equal(ctl(service, text, sizeof(text), "plugin unload probe"), 0);
+    unload(manager, "probe");
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
     assert_int_equal(count_plugins(manager), 1); /* the line's */
@@ -318,11 +325,9 @@ static struct manager *start_with_a_repaired_plugin(bool configured)
 static void test_a_repaired_plugin_is_unloaded(void **state)
 {
     struct manager *manager = start_with_a_repaired_plugin(false);
-    char text[1024];
 
     (void)state;
-    assert_int_equal(
-        ctl(manager_service(manager), text, sizeof(text), "plugin unload crash_when_told"), 0);
+    unload(manager, "crash_when_told");
     manager_kill_executor(manager);
     assert_int_equal(count_plugins(manager), 0);
     assert_int_equal(manager_store_count(manager, "plugin-"), 0);

@@ -483,7 +483,7 @@ static void test_a_refused_plugin_is_replaced(void **state)
     kill_until_restarts(&service, 4);
     assert_true(plugin_is_listed(client, "picky"));
     assert_false(service_log_has(&service, "a plugin named picky is loaded already"));
-    assert_int_equal(odeon_plugin_unload(client, "picky"), 0);
+    assert_int_equal(unload_plugin(client, "picky"), 0);
     kill_until_restarts(&service, 5);
     assert_false(plugin_is_listed(client, "picky"));
     assert_int_equal(unsetenv("PICKY_FILE"), 0);
