@@ -181,5 +181,7 @@ struct history_log *history_log_close(struct history_log *log);
 void history_log_note(struct history_log *log,
                       /* beyond the capacity: counted, and damage */
                       const struct history_record *record);
+/* How many there are by now, for whoever looks on while another writes. */
+uint64_t history_log_records(const struct history_log *log, const struct history_record **ret);
 /* Adds a log's records.  0; negative errno: no such file, or no log. */
 int history_add_log(struct history *history, const char *path);

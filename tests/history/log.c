@@ -93,6 +93,12 @@ void history_log_note(struct history_log *log, const struct history_record *reco
     atomic_store_explicit(&log->head->count, n + 1, memory_order_release);
 }
 
+uint64_t history_log_records(const struct history_log *log, const struct history_record **ret)
+{
+    *ret = log->records;
+    return atomic_load_explicit(&log->head->count, memory_order_acquire);
+}
+
 int history_add_log(struct history *history, const char *path)
 {
     struct history_log log = { .head = NULL };
