@@ -212,16 +212,59 @@ static void offend_as_many(void)
     live_as_many(PROCESSES, break_a_port);
 }
 
+/* One that has said this before odeond could look: however long its process may have had to wait
+ * for a processor, it has not been silent. */
+static struct raw connect_and_say(const void *data, size_t size)
+{
+    struct raw raw;
+
+    process_stop(service.pid);
+    raw = raw_connect(&service);
+    raw_send_bytes(&raw, data, size);
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    return raw;
+}
+
+static struct raw connect_and_say_hello(void)
+{
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    Odeon__Hello hello = ODEON__HELLO__INIT;
+    uint8_t bytes[64];
+    struct raw raw;
+
+    hello.protocol = ODEON_PROTOCOL_VERSION;
+    hello.name = (char[]){ "grown" };
+    request.id = 1;
+    request.body_case = ODEON__REQUEST__BODY_HELLO;
+    request.hello = &hello;
+    raw = connect_and_say(bytes, odeon__request__pack(&request, bytes));
+    raw.last_id = 1;
+    return raw;
+}
+
+static void expect_heard(struct raw *raw)
+{
+    struct raw_answer answer;
+
+    assert_int_equal(raw_receive(raw, &answer), 1);
+    assert_int_equal(answer.reply->error, 0);
+    raw_answer_fini(&answer);
+    raw_expect_alive(raw);
+}
+
 /* It says hello at once, and is heard when its hold is over, longer than it may be silent. */
 static void say_nonsense_then_hello(void)
 {
     struct raw raw;
 
-    for (int i = 0; i < GROWN; i++)
-        say_nonsense_once();
-    raw = raw_connect(&service);
-    raw_hello(&raw);
-    raw_expect_alive(&raw);
+    for (int i = 0; i < GROWN; i++) {
+        raw = connect_and_say("nonsense", 8);
+        raw_expect_error(&raw, 0, -EBADMSG, "no request");
+        raw_expect_end(&raw);
+        raw_close(&raw);
+    }
+    raw = connect_and_say_hello();
+    expect_heard(&raw);
     raw_close(&raw);
 }
 
@@ -440,6 +483,14 @@ static bool is_answered(struct odeon_client *client)
     return answered;
 }
 
+/* From now on: who is there has said hello, and who has not is not meant to. */
+static void allow_silence_for(const char *setting)
+{
+    service_configure(&service, setting);
+    assert_int_equal(kill(service.pid, SIGHUP), 0);
+    assert_true(wait_until(service_log_has(&service, "read again and applied")));
+}
+
 /* One that connects and says nothing gives its place back; those that have said hello may be silent
  * for as long as they like. */
 static void test_who_says_nothing_is_ended(void **state)
@@ -448,8 +499,9 @@ static void test_who_says_nothing_is_ended(void **state)
     struct raw raw;
 
     (void)state;
-    begin("hello-ms=2000");
+    begin("offender-hold-ms=100");
     idle = service_connect(&service, "idle");
+    allow_silence_for("hello-ms = 2000\n");
     for (int i = 0; i < 2; i++) {
         raw = raw_connect(&service);
         raw_expect_end(&raw);
@@ -468,8 +520,9 @@ static void test_who_says_nothing_is_ended(void **state)
 static void test_who_is_held_back_is_not_silent(void **state)
 {
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=1000",
-                                                   "--set", "hello-ms=500", NULL });
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=1000", NULL });
+    allow_silence_for("hello-ms = 500\n");
     offender_start(say_nonsense_then_hello);
     offender_end();
     assert_false(service_log_has(&service, "it has not said hello within"));
