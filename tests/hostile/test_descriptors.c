@@ -33,7 +33,7 @@
 #include "tests/system/probe.h"
 #include "tests/system/user.h"
 
-enum { ANSWER_MS = 5000, RECORD_MAX = 4096 };
+enum { RECORD_MAX = 4096 };
 
 static const struct user owner = { 41010, 41010, 0 }, attacker = { 41001, 41001, 0 },
                          innocent = { 41002, 41002, 0 };
@@ -122,7 +122,7 @@ static Odeon__Reply *peek(int socket)
 {
     uint8_t record[RECORD_MAX];
 
-    for (int waited = 0; waited < ANSWER_MS; waited++) {
+    for (int waited = 0; waited < PATIENCE_MS; waited++) {
         ssize_t n = recv(socket, record, sizeof(record), MSG_PEEK | MSG_DONTWAIT);
 
         if (n > 0)
