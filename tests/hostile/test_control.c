@@ -51,9 +51,10 @@ static int setup(void **state)
     (void)state;
     can_fill_table = raise_descriptors();
     /* what is tried here are thousands of offences of one process: its waits (test_offenders.c)
-     * would be all that one saw */
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=0",
-                                                   "--plugin", TEST_PROBE, NULL });
+     * would be all that one saw; and who says nothing may be silent for as long as this takes */
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=0", "--set",
+                                         "hello-ms=3600000", "--plugin", TEST_PROBE, NULL });
     numbers_start(&bystander, &service, 64);
     numbers_wait(&bystander, 100);
     return 0;
