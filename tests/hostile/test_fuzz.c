@@ -42,9 +42,18 @@ struct fuzz {
     struct numbers bystander;
     struct odeon_client *client;
     odeon_ref receivers[4];
-    uint16_t types[6], work_type, crash_type;
+    uint16_t types[6], harmful[5];
     uint64_t ports, records;
 };
+
+/* Would a receiver do as it is told, whatever that is? */
+static bool is_harmful(const struct fuzz *fuzz, uint16_t type)
+{
+    for (size_t i = 0; i < sizeof(fuzz->harmful) / sizeof(fuzz->harmful[0]); i++)
+        if (fuzz->harmful[i] == type)
+            return true;
+    return false;
+}
 
 /* Nearly right, which goes further than noise: one field in some is wrong. */
 static void put_record(struct fuzz *fuzz, struct raw_port *port)
@@ -73,8 +82,7 @@ static void put_record(struct fuzz *fuzz, struct raw_port *port)
         break;
     case 3:
         envelope.type = (uint16_t)random_next();
-        /* which would do as they are told */
-        if (envelope.type == fuzz->work_type || envelope.type == fuzz->crash_type)
+        if (is_harmful(fuzz, envelope.type))
             envelope.type = fuzz->types[0];
         break;
     case 4:
@@ -198,8 +206,11 @@ static void begin(struct fuzz *fuzz)
     fuzz->types[3] = fuzz->types[0];
     fuzz->types[4] = 9;
     fuzz->types[5] = fuzz->types[1];
-    fuzz->work_type = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_work));
-    fuzz->crash_type = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_crash));
+    fuzz->harmful[0] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_work));
+    fuzz->harmful[1] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_crash));
+    fuzz->harmful[2] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_sleep));
+    fuzz->harmful[3] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_flood));
+    fuzz->harmful[4] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_note));
 }
 
 static void end(struct fuzz *fuzz, uint64_t kills)
