@@ -16,7 +16,9 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/line.h"
 
-enum { WAIT_MS = 5000, WORD_MAX = 400 };
+/* Before there is a loop. A manager that reads its units again does nothing else meanwhile, which
+ * takes it seconds where there are many; the unit gives a start a minute. */
+enum { WAIT_MS = 20000, WORD_MAX = 400 };
 
 struct line_message {
     struct line_message *next;
