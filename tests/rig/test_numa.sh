@@ -130,7 +130,8 @@ echo $$ >$CGROUP/cgroup.procs
 
 check "the service starts with a worker for each core" service_start wordcount queues-per-worker=4
 executor_find
-check "each worker is bound to one" workers_are_on "0 1 2 3"
+# Each binds itself, when it gets a processor for the first time: the service does not wait for it.
+check "each worker is bound to one" eventually 10 workers_are_on "0 1 2 3"
 check "the node without processors is named" log_has 'memory node 2 has no processor'
 check "messages are counted" count_words
 check "workers run where they are bound" workers_run_there
@@ -158,7 +159,7 @@ check "the service ends" service_stop
 check "a start with a list of one CPU" \
     service_start wordcount queues-per-worker=4 workers=1 workers-max=1 affinity=2
 executor_find
-check "the worker is bound to it" workers_are_on "2"
+check "the worker is bound to it" eventually 10 workers_are_on "2"
 check "messages are counted by one worker" count_words
 check "all of its memory lies on its node" lies_local 1
 check "nothing is meant for the other" nothing_for 0
