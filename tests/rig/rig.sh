@@ -208,14 +208,16 @@ cgroup_remove()
     find "$1" -depth -type d -exec rmdir {} \; 2>/dev/null
 }
 
-# What a killed run has left: its process id is part of the name.
+# What a killed run has left: its process id is part of the name. Where ids begin anew, as in a
+# container, it may have been this one's.
 remove_leftovers()
 {
     local old owner
     for old in "$CGROUP_ROOT"/odeon-rig.* /tmp/odeon-rig.*; do
         owner=${old##*/odeon-rig.}
         owner=${owner%%.*}
-        if [ ! -e "$old" ] || kill -0 "$owner" 2>/dev/null; then continue; fi
+        [ -e "$old" ] || continue
+        if [ "$owner" != $$ ] && kill -0 "$owner" 2>/dev/null; then continue; fi
         case $old in
         "$CGROUP_ROOT"/*) cgroup_remove "$old" || true ;;
         *) rm -rf --one-file-system "$old" ;;
