@@ -3,6 +3,7 @@
 # numa_service.sh - the service inside the machine of numa.sh. Sourced by the tests that run there,
 # behind tap.sh. Sets EXECUTOR, the number of the executor's process.
 EXECUTOR='' LOG=/tmp/log
+export ODEON_TIMEOUT_MS=300000 # as tests/run/patience.h
 
 log_has()
 {

@@ -67,9 +67,11 @@ if [ "$SCRIPT" = test_systemd_package.sh ]; then
     package second -D CPACK_PACKAGE_VERSION=99.0
 fi
 
+# The rig takes over nothing of the environment: requests are as patient in it as elsewhere
+# (tests/run/patience.h).
 rc=0
 bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --boot-timeout 900 --timeout 3600 \
-    -- bash "./$SCRIPT" || rc=$?
+    --env ODEON_TIMEOUT_MS=300000 -- bash "./$SCRIPT" || rc=$?
 if [ $rc != 0 ] && [ $rc != 77 ] && [ -s "$STAGE/journal" ]; then
     echo "-- the journal's end:"
     tail -n 40 "$STAGE/journal"
