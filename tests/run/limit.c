@@ -261,6 +261,8 @@ static const char *watch(pid_t test, const sigset_t *signals, uint64_t began, in
             return "processor-time";
         if (now - began >= limits.wall_ms)
             return "wall";
+        if (*cpu_ms < moved_cpu) /* of somebody for whom nobody has waited: others begin anew */
+            moved_cpu = *cpu_ms;
         if (*cpu_ms >= moved_cpu + STILL_CPU_MS || output_size() != moved_size) {
             moved = now;
             moved_cpu = *cpu_ms;
