@@ -6,7 +6,7 @@
  * There are two of the gathered. The first one monitors the second one's children, and kills the
  * executor in the turn in which it becomes another phase. The service forgets what was taken back
  * when its control thread has something to do, which may be before the kill: then there is another
- * trial. */
+ * trial, until the patience is used up. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "tests/history/gathered.h"
 #include "tests/history/seeded_service.h"
 
-enum { FIRST, SECOND, ACTORS, SONGS = 3, QUESTIONS = 6, COME_EARLY = 4, TRIALS = 6 };
+enum { FIRST, SECOND, ACTORS, SONGS = 3, QUESTIONS = 6, COME_EARLY = 4 };
 
 struct trial {
     struct service service;
@@ -151,12 +151,13 @@ static struct history_verdict run_trial(const char *seed, uint64_t before, uint6
 static void expect(const char *seed, enum history_wrong wrong, uint64_t before)
 {
     struct history_verdict verdict;
+    int64_t end_ns = time_ns() + PATIENCE_NS;
 
-    for (int i = 0; i < TRIALS; i++) {
+    do {
         verdict = run_trial(seed, before, 4);
         if (seeded_service_found(seed, &verdict, wrong))
             return;
-    }
+    } while (time_ns() < end_ns);
     fail_msg("%s is not found: %s", seed, verdict.first);
 }
 
