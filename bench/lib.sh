@@ -102,7 +102,7 @@ make_work_folder()
 # for the reason in WHY.
 start_service()
 {
-    local name=$1 setting settings=() end=$((SECONDS + 20))
+    local name=$1 setting settings=() end=$((SECONDS + PATIENCE_S))
     shift
     for setting in "$@"; do
         settings+=(--set "$setting")
