@@ -368,8 +368,9 @@ static void run(struct changes *changes, struct odeon_client *client)
     if (long_run.kill)
         pthread_create(&killer, NULL, kills_main, changes);
     changes_make(changes, client, began_ns + long_run.seconds * UINT64_C(1000000000), progress);
-    /* a slow machine, or luck: it gets more time */
-    for (int i = 0; i < 3 && something_is_lacking(); i++)
+    /* a slow machine, or luck: it gets more time, until the patience is used up */
+    for (uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
+         something_is_lacking() && now_ns() < until && !atomic_load(&long_run.broken);)
         changes_make(changes, client, now_ns() + long_run.seconds * UINT64_C(1000000000), progress);
     atomic_store(&long_run.stop, true);
     if (long_run.kill)

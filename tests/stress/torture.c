@@ -351,13 +351,15 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
     struct odeon_stats_service state;
     unsigned seed = options.seed, kills = 0, own = 0, half_full = 0;
     wait_running(stats, &state);
-    uint64_t first_boot = state.boots;
+    uint64_t first_boot = state.boots, until = now_ms() + PATIENCE_MS;
     while (!atomic_load(&give_up)) {
         wait_running(stats, &state);
         kills = (unsigned)(state.boots - first_boot);
         unsigned done = options.by_signal ? own : kills;
-        /* where luck, or a slow machine, has left something out it gets more chances */
-        if (done >= AGAIN * options.kills || (done >= options.kills && missing(stats, NULL) == 0))
+        /* Where luck, or a slow machine, has left something out it gets more chances: so many, and
+         * all that the patience has time for. */
+        bool enough = done >= AGAIN * options.kills && now_ms() > until;
+        if (enough || (done >= options.kills && missing(stats, NULL) == 0))
             break;
         nap_us(1000 + (unsigned)rand_r(&seed) % 30000);
         uint32_t pid = state.executor_pid;
