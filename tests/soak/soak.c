@@ -26,7 +26,7 @@
 #include "tests/soak/soak.h"
 #include "tests/system/manager.h"
 
-enum { WARM_UP_MS = 1000, REDELIVERIES = 10 /* at least, or the run goes on for longer */ };
+enum { WARM_UP_MS = 1000, REDELIVERIES = 32 /* at least, or the run goes on for longer */ };
 
 /* clang-format off */
 #define SOAK_SETTINGS                                                                              \
@@ -243,9 +243,9 @@ static void run(void)
     clients_start();
     changes = (struct soak_changes){ .shared = shared, .seed = options.seed + 1 };
     pthread_create(&changer, NULL, soak_changes_main, &changes);
-    /* on a machine under load longer, up to four times, until it has shown something */
+    /* on a machine under load longer, until it has shown something or the patience is used up */
     while ((time_ns() < end ||
-            (!has_shown_enough(redelivered) && time_ns() < end + 3 * SECONDS(options.seconds))) &&
+            (!has_shown_enough(redelivered) && time_ns() < end + SECONDS(PATIENCE_S))) &&
            !atomic_load(&shared->broken)) {
         clients_turn();
         soak_kills_turn(&kills, service, manager, clients);
