@@ -52,7 +52,7 @@ static int disturb_kill(void)
     if (r != 0 || pid == 0) /* 0: it is just being started */
         return r;
     atomic_fetch_add_explicit(&disturb.events, 1, memory_order_relaxed);
-    if (kill((pid_t)pid, SIGKILL) < 0)
+    if (kill((pid_t)pid, SIGKILL) < 0 && errno != ESRCH) /* the last kill's, which has just gone */
         return session_error(SESSION_FAILED, "the executor cannot be killed");
     return 0;
 }

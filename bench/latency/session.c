@@ -69,22 +69,35 @@ void session_close(struct session *session)
     session->client = odeon_client_disconnect(session->client);
 }
 
-int session_spawn(struct session *session, const char *type, const void *args, size_t args_size,
-                  odeon_ref *ret_ref)
+/* 0, or a negative error number, which is still to be said. */
+static int session_try_spawn(struct session *session, const char *type, const void *args,
+                             size_t args_size, odeon_ref *ret_ref)
 {
     struct odeon_spawn_where where = { .struct_size = sizeof(where),
                                        .where = session->options->detached ? ODEON_WHERE_DETACHED
                                                                            : ODEON_WHERE_ANY };
     int r = odeon_actor_spawn_at(session->client, type, NULL, args, args_size, &where, ret_ref);
 
-    if (r == -ENOENT) {
-        if (odeon_plugin_load(session->client, session->options->plugin) < 0)
-            return session_error(SESSION_FAILED, "cannot load %s: %s", session->options->plugin,
-                                 odeon_error_text());
-        r = odeon_actor_spawn_at(session->client, type, NULL, args, args_size, &where, ret_ref);
-    }
+    if (r != -ENOENT)
+        return r;
+    r = odeon_plugin_load(session->client, session->options->plugin);
+    return r < 0 ? r
+                 : odeon_actor_spawn_at(session->client, type, NULL, args, args_size, &where,
+                                        ret_ref);
+}
+
+/* Who is disturbed while it spawns asks again: an actor whose spawn nobody has heard of is idle. */
+int session_spawn(struct session *session, const char *type, const void *args, size_t args_size,
+                  odeon_ref *ret_ref)
+{
+    int r;
+
+    do
+        r = session_try_spawn(session, type, args, args_size, ret_ref);
+    while (r == -ECONNRESET && session->options->disturb != NULL);
     if (r < 0)
-        return session_error(SESSION_FAILED, "no actor of type %s: %s", type, odeon_error_text());
+        return session_error(SESSION_FAILED, "no actor of type %s of %s: %s", type,
+                             session->options->plugin, odeon_error_text());
     return 0;
 }
 
