@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS_MAX = 100, PATIENCE_S = 60 };
+enum { ROUNDS_MAX = 100, PATIENCE_S = 300 };
 #define SETTLED_NS UINT64_C(1200000000)
 
 enum file { PAGE, SOCKET, STATS, LOCK, LOG, FILES };
