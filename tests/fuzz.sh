@@ -21,6 +21,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/fuzz seconds=600 jobs=$(nproc) keep=''
 names=() fixed=()
+SLOW_S=30 SLOW_STATUS=70 # of an input; what libFuzzer ends with then
+PATIENCE_S=300           # as tests/run/patience.h
 ALL=(config plugin_file plugin_descriptor control reply codec port delivery recover)
 
 usage()
@@ -69,19 +71,41 @@ skip_all()
     exit 0
 }
 
-# fuzz_one NAME: runs it; its log and its status lie in DIR/findings.
+# is_slow NAME INPUT: libFuzzer's limit is of the clock, and who is kept from a processor for as
+# long is slow for it, too. An input that is slow itself is so each time, for as long as a test has
+# patience. What it does otherwise that is wrong is a finding as well.
+is_slow()
+{
+    local end=$((SECONDS + PATIENCE_S)) rc
+    while [ "$SECONDS" -lt "$end" ]; do
+        rc=0
+        "$build/fuzzers/fuzz_$1" -timeout=$SLOW_S -timeout_exitcode=$SLOW_STATUS \
+            -rss_limit_mb=4096 -artifact_prefix="$build/findings/$1-" "$2" || rc=$?
+        [ $rc = $SLOW_STATUS ] || return $((rc == 0))
+    done
+}
+
+# fuzz_one NAME: runs it, from the beginning if it was kept from a processor; its log and its status
+# lie in DIR/findings.
 fuzz_one()
 {
-    local name=$1 grown=$build/corpus/$1 log=$build/findings/$1.log words=()
+    local name=$1 grown=$build/corpus/$1 log=$build/findings/$1.log words=() rc input
     mkdir -p "$grown"
     [ ! -e "tests/fuzz/$name.dict" ] || words=(-dict="tests/fuzz/$name.dict")
-    # A slow machine under load: no input is slow before half a minute.  Memory: what it takes
-    # itself is little.
-    "$build/fuzzers/fuzz_$name" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
-        -print_final_stats=1 -max_len=8192 \
-        "${words[@]}" "${fixed[@]}" -artifact_prefix="$build/findings/$name-" "$grown" \
-        "tests/fuzz/corpus/$name" >"$log" 2>&1
-    echo $? >"$build/findings/$name.status"
+    while :; do
+        rc=0
+        # Memory: what it takes itself is little.
+        "$build/fuzzers/fuzz_$name" -max_total_time="$seconds" -timeout=$SLOW_S \
+            -timeout_exitcode=$SLOW_STATUS -rss_limit_mb=4096 -print_final_stats=1 -max_len=8192 \
+            "${words[@]}" "${fixed[@]}" -artifact_prefix="$build/findings/$name-" "$grown" \
+            "tests/fuzz/corpus/$name" >"$log" 2>&1 || rc=$?
+        [ $rc = $SLOW_STATUS ] || break
+        for input in "$build/findings/$name"-timeout-*; do
+            ! is_slow "$name" "$input" >>"$log" 2>&1 || break 2
+            rm -f "$input"
+        done
+    done
+    echo $rc >"$build/findings/$name.status"
 }
 
 have_libfuzzer || skip_all "clang with libFuzzer is missing (Debian: clang, libclang-rt-dev)"
