@@ -201,6 +201,7 @@ echo rig-booted
 cd /rig
 timeout -k 5 $COMMAND_S $(printf '%q ' "$@")
 echo "rig-status \$?"
+stty -F /dev/ttyS1 -onlcr # waits until the line has taken all
 poweroff -f
 INIT
     chmod 755 "$WORK/tree/init"
