@@ -9,31 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <odeon/client.h>
 
 #include "client-lib/src/observe_file.h"
+#include "tests/unit/pretended_clock.h"
 
 enum { WORKERS = 1153, LAST = WORKERS - 1 };
 #define NOW_NS UINT64_C(1000000000000)
 
 static int fd;
 static struct observed_header *header;
-
-/* In place of the C library's: it stands still, so that nothing is of the past because a test gets
- * no processor. */
-int clock_gettime(clockid_t clock, struct timespec *ret)
-{
-    if (clock != CLOCK_MONOTONIC)
-        return (int)syscall(SYS_clock_gettime, clock, ret);
-    ret->tv_sec = (time_t)(NOW_NS / 1000000000);
-    ret->tv_nsec = (long)(NOW_NS % 1000000000);
-    return 0;
-}
 
 static struct observed_worker *worker(uint32_t id)
 {
@@ -43,6 +31,8 @@ static struct observed_worker *worker(uint32_t id)
 static int begin(void **state)
 {
     (void)state;
+    /* it stands still: nothing is of the past because this gets no processor */
+    pretended_ns = NOW_NS;
     fd = memfd_create("observed", MFD_CLOEXEC);
     assert_int_equal(ftruncate(fd, (off_t)OBSERVED_FILE_SIZE(WORKERS)), 0);
     header = mmap(NULL, OBSERVED_FILE_SIZE(WORKERS), PROT_READ | PROT_WRITE,
