@@ -354,6 +354,13 @@ unsigned service_log_count(const struct service *service, const char *text)
     return n;
 }
 
+void service_expect_told_once(const struct service *service, const char *text, int64_t since_ns)
+{
+    unsigned times = service_log_count(service, text);
+
+    assert_in_range(times, 1, 1 + (time_ns() - since_ns) / SECONDS(60));
+}
+
 bool service_log_has(const struct service *service, const char *text)
 {
     return service_log_count(service, text) > 0;

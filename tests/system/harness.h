@@ -100,6 +100,8 @@ void *service_map_page(const struct service *service, char *ret_path, size_t pat
 char *service_read_log(const struct service *service);
 bool service_log_has(const struct service *service, const char *text);
 unsigned service_log_count(const struct service *service, const char *text);
+/* It tells of it, once, and again only when a minute has gone: `since_ns` was before the first. */
+void service_expect_told_once(const struct service *service, const char *text, int64_t since_ns);
 
 /* From the statistics segment. */
 uint64_t service_figure(struct service *service, const char *name);
