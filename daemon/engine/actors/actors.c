@@ -20,8 +20,7 @@ enum { HUGE_PAGE = 1 << 21, SLOT_CACHES_PART = 8 };
 
 uint64_t actors_no_state;
 
-/* actors.A7 */
-static uint32_t actors_cache_max(const struct engine *e)
+uint32_t actors_cache_max(const struct engine *e)
 {
     uint32_t part = (e->config.actors_max - ODEON_PORTS_MAX) / SLOT_CACHES_PART / e->segment.n_ids;
     return part < 2 ? 2 : part > SLOT_CACHE ? SLOT_CACHE : part;
@@ -30,7 +29,6 @@ static uint32_t actors_cache_max(const struct engine *e)
 int actors_init(struct engine *e)
 {
     size_t n = e->config.actors_max;
-    e->actors.cache_max = actors_cache_max(e);
     e->actors.table = reserve(n * sizeof(struct actor));
     e->actors.states = reserve(n * sizeof(void *));
     e->actors.slots_free = reserve(n * sizeof(uint32_t));

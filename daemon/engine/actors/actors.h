@@ -42,6 +42,8 @@ int actor_types_look(struct engine *engine, const struct engine_actor_type_info 
 /* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
  * Workers may be running. */
 void actors_widen(struct engine *engine);
+/* Free slots that an id may set aside (actors.A7), SLOT_CACHE at most. */
+uint32_t actors_cache_max(const struct engine *engine);
 /* Half a cache of free slots, as far as there are any. */
 void actors_slots_refill(struct worker *w);
 /* The free slots that this id has set aside go back to the common stock.  Its thread has ended. */

@@ -78,7 +78,6 @@ struct actor_table {
     pthread_mutex_t slots_mutex; /* free slots beyond the workers' caches */
     uint32_t *slots_free;
     uint32_t n_slots_free, slots_fresh;
-    uint32_t cache_max; /* actors.A7; at most SLOT_CACHE */
     pthread_mutex_t names_mutex;
     struct name_index names;
 };

@@ -83,7 +83,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->actors.kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.kept));
     w->actors.type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.type_live));
     w->actors.type_told = w->actors.type_live;
-    w->actors.slots_max = e->actors.cache_max;
+    w->actors.slots_max = actors_cache_max(e);
     w->placing.live = calloc(e->segment.n_mailboxes, sizeof(*w->placing.live));
     w->near = calloc(1, sizeof(*w->near));
     int r = w->actors.kept && w->actors.type_live && w->placing.live && w->near ? outbox_init(w)
