@@ -19,7 +19,8 @@
 
 static const char usage_text[] =
     "usage: odeon-latency NAME [--socket PATH] [--plugin FILE] [--seconds S] [--n N]\n"
-    "                          [--us LIST] [--sleep] [--detached] [--slow-us US --every N]\n"
+    "                          [--us LIST] [--rounds R] [--sleep] [--detached]\n"
+    "                          [--slow-us US --every N]\n"
     "                          [--rate LIST] [--payload 8|64] [--actors A] [--park]\n"
     "                          [--disturb kill|reconfigure] [--set KEY=A,B] [--period-ms MS]\n"
     "                          [--cpus LIST | --no-ruler] [--timeout S] [--within S]\n"
@@ -32,6 +33,7 @@ enum option_code {
     OPTION_SECONDS,
     OPTION_N,
     OPTION_US,
+    OPTION_ROUNDS,
     OPTION_SLEEP,
     OPTION_DETACHED,
     OPTION_SLOW,
@@ -58,6 +60,7 @@ static const struct option long_options[] = {
     { "seconds", required_argument, NULL, OPTION_SECONDS },
     { "n", required_argument, NULL, OPTION_N },
     { "us", required_argument, NULL, OPTION_US },
+    { "rounds", required_argument, NULL, OPTION_ROUNDS },
     { "sleep", no_argument, NULL, OPTION_SLEEP },
     { "detached", no_argument, NULL, OPTION_DETACHED },
     { "slow-us", required_argument, NULL, OPTION_SLOW },
@@ -199,6 +202,9 @@ static void main_parse_option(struct options *options, int code, const char *val
     case OPTION_US:
         options->n_us = main_parse_list(value, 0, 100000000, options->us);
         break;
+    case OPTION_ROUNDS:
+        options->rounds = (uint32_t)main_parse_number(value, 1, OPTIONS_ROUNDS_MAX);
+        break;
     case OPTION_SLEEP:
         options->sleeps = 1;
         break;
@@ -252,6 +258,7 @@ int main(int argc, char **argv)
                                .rates = { 1000 },
                                .n_rates = 1,
                                .seconds = 2,
+                               .rounds = 1,
                                .actors = 1,
                                .payload = 8,
                                .timeout_s = 60,

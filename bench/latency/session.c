@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "disturb.h"
@@ -195,7 +196,24 @@ void session_begin(struct session *session)
 
 /* ---- lines ---- */
 
-void report_times(const char *prefix, const struct histogram *times)
+static int report_compare(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+    return (one > other) - (one < other);
+}
+
+static uint64_t report_quantile(const struct histogram *times, uint32_t rounds, uint32_t share)
+{
+    uint64_t values[OPTIONS_ROUNDS_MAX];
+
+    for (uint32_t i = 0; i < rounds; i++)
+        values[i] = histogram_quantile(&times[i], share);
+    qsort(values, rounds, sizeof(values[0]), report_compare);
+    return values[share == HISTOGRAM_ALL ? rounds - 1 : rounds / 2];
+}
+
+void report_rounds(const char *prefix, const struct histogram *times, uint32_t rounds)
 {
     static const struct {
         const char *name;
@@ -205,7 +223,12 @@ void report_times(const char *prefix, const struct histogram *times)
 
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
         printf(" %s%s_us=%.3f", prefix, shares[i].name,
-               (double)histogram_quantile(times, shares[i].share) / 1000.0);
+               (double)report_quantile(times, rounds, shares[i].share) / 1000.0);
+}
+
+void report_times(const char *prefix, const struct histogram *times)
+{
+    report_rounds(prefix, times, 1);
 }
 
 void report_end(struct session *session)

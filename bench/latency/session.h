@@ -15,7 +15,7 @@
 #include "histogram.h"
 #include "latency.h"
 
-enum { OPTIONS_LIST_MAX = 16, OPTIONS_CPUS_MAX = 16 };
+enum { OPTIONS_LIST_MAX = 16, OPTIONS_CPUS_MAX = 16, OPTIONS_ROUNDS_MAX = 15 };
 
 struct options {
     const char *name, *socket, *plugin;
@@ -24,7 +24,8 @@ struct options {
     uint64_t rates[OPTIONS_LIST_MAX];
     uint32_t n_rates;
     uint64_t n;       /* messages, 0: as many as fit into the seconds */
-    double seconds;   /* of one point */
+    double seconds;   /* of one point, of one round of it */
+    uint32_t rounds;  /* step: how often each length is measured */
     uint64_t slow_us; /* step: every `every`-th handler takes so long */
     uint64_t every;
     uint32_t actors, payload, sleeps, detached;
@@ -94,5 +95,9 @@ int session_error(int code, const char *format, ...); /* prints, returns `code` 
 
 /* Prints " PREFIXp50_us=… … PREFIXmost_us=…". */
 void report_times(const char *prefix, const struct histogram *times);
+/* The same of several rounds, 1 to OPTIONS_ROUNDS_MAX: of each quantile the median of the rounds',
+ * and the largest time of all. A machine that stands still for 2 ms once in a second makes one
+ * round's tail, and not the median. */
+void report_rounds(const char *prefix, const struct histogram *times, uint32_t rounds);
 /* Prints what there is to be said of disturbances and ends the line. */
 void report_end(struct session *session);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step and turn: an actor that works, tells the client, and sends itself the next step.
  *
- * step: n steps of the same length, once for each length. Lateness: from the end of the work, a
- * time stamp in what is sent, to the record in the client's ring. The first of a length is counted
- * apart (`first_us`): the service knows nothing yet of the kind, which nothing else has used. With
- * several lengths a last line, duration_us=all, has all of them together. A detached actor that
- * sleeps is the ticker.
+ * step: n steps of the same length, in rounds, once for each length. Lateness: from the end of the
+ * work, a time stamp in what is sent, to the record in the client's ring. The very first of a
+ * length is counted apart (`first_us`): the service knows nothing yet of the kind, which nothing
+ * else has used. With several lengths a last line, duration_us=all, has all of them together. A
+ * detached actor that sleeps is the ticker.
  *
  * turn: a kind that is quick n - 1 times and then slow once, in rounds. part=before: what the last
  * hundred quick ones before a slow one have sent; part=slow: what the slow ones have sent;
  * part=other: all else.
  *
- * The ruler is a bare thread that works as long and writes a line.
+ * The ruler is a bare thread that works as long and writes a line, in each round behind the actor.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,51 +70,69 @@ static int step_take(struct session *session, uint64_t *number, uint64_t *ret_la
 }
 
 static void step_line(struct session *session, const char *duration, uint64_t first_ns,
-                      const struct histogram *times, const struct histogram *ruler)
+                      const struct histogram *times, const struct histogram *rulers)
 {
     const struct options *options = session->options;
+    uint32_t rounds = options->rounds;
+    uint64_t n = 0;
 
-    printf("bench=latency_%s duration_us=%s work=%s place=%s workers=%u n=%" PRIu64, options->name,
-           duration, options->sleeps ? "sleep" : "busy", options->detached ? "detached" : "queue",
-           session->workers, times->count);
-    report_times("", times);
+    for (uint32_t i = 0; i < rounds; i++)
+        n += times[i].count;
+    printf("bench=latency_%s duration_us=%s work=%s place=%s workers=%u n=%" PRIu64 " rounds=%u",
+           options->name, duration, options->sleeps ? "sleep" : "busy",
+           options->detached ? "detached" : "queue", session->workers, n, rounds);
+    report_rounds("", times, rounds);
     if (first_ns != 0)
         printf(" first_us=%.3f", (double)first_ns / 1000.0);
-    if (ruler->count != 0)
-        report_times("ruler_", ruler);
+    if (rulers[0].count != 0)
+        report_rounds("ruler_", rulers, rounds);
     report_end(session);
+}
+
+/* One round of a length, and behind it the ruler's. *first_ns: how late the very first was. */
+static int step_round(struct session *session, uint64_t us, struct histogram *times,
+                      struct histogram *ruler, uint64_t *first_ns)
+{
+    const struct options *options = session->options;
+    uint64_t n = step_number(options, us), late_ns = 0;
+    int r = step_start(session, us, n + 1);
+
+    for (uint64_t number = 0; number <= n && r == 0; number++) {
+        r = step_take(session, &number, &late_ns);
+        if (number != 0)
+            histogram_add(times, late_ns);
+        else if (*first_ns == 0)
+            *first_ns = late_ns;
+    }
+    if (r == 0 && options->n_cpus != 0)
+        r = rulers_work(options, us * 1000, n, 1, ruler);
+    return r;
 }
 
 int measure_step(struct session *session)
 {
-    static struct histogram times, ruler, all, all_rulers;
+    static struct histogram all[OPTIONS_ROUNDS_MAX], all_rulers[OPTIONS_ROUNDS_MAX];
+    static struct histogram times[OPTIONS_ROUNDS_MAX], rulers[OPTIONS_ROUNDS_MAX];
     const struct options *options = session->options;
     int r = 0;
 
     for (uint32_t i = 0; i < options->n_us && r == 0; i++) {
-        uint64_t n = step_number(options, options->us[i]), first_ns = 0, late_ns = 0;
+        uint64_t first_ns = 0;
         char duration[24];
-        memset(&times, 0, sizeof(times));
-        memset(&ruler, 0, sizeof(ruler));
-        r = step_start(session, options->us[i], n + 1);
-        for (uint64_t number = 0; number <= n && r == 0; number++) {
-            r = step_take(session, &number, &late_ns);
-            if (number == 0)
-                first_ns = late_ns;
-            else
-                histogram_add(&times, late_ns);
+        memset(times, 0, sizeof(times));
+        memset(rulers, 0, sizeof(rulers));
+        for (uint32_t round = 0; round < options->rounds && r == 0; round++) {
+            r = step_round(session, options->us[i], &times[round], &rulers[round], &first_ns);
+            histogram_merge(&all[round], &times[round]);
+            histogram_merge(&all_rulers[round], &rulers[round]);
         }
-        if (r == 0 && options->n_cpus != 0)
-            r = rulers_work(options, options->us[i] * 1000, n, 1, &ruler);
         if (r != 0)
             break;
         snprintf(duration, sizeof(duration), "%" PRIu64, options->us[i]);
-        step_line(session, duration, first_ns, &times, &ruler);
-        histogram_merge(&all, &times);
-        histogram_merge(&all_rulers, &ruler);
+        step_line(session, duration, first_ns, times, rulers);
     }
     if (r == 0 && options->n_us > 1)
-        step_line(session, "all", 0, &all, &all_rulers);
+        step_line(session, "all", 0, all, all_rulers);
     return r;
 }
 

@@ -17,14 +17,14 @@ times="$times most_us=$number"
 ruler="ruler_${times// / ruler_}"
 calls='n=[0-9]+ answered=[0-9]+ refused=[0-9]+ lost=[0-9]+ per_second=[0-9]+'
 gap="gap_p50_us=$number gap_p99_us=$number gap_most_us=$number"
-step="work=(busy|sleep) place=queue workers=1 n=[0-9]+ $times"
+step="work=(busy|sleep) place=queue workers=1 n=[0-9]+ rounds=1 $times"
 expect 3 "^bench=latency_step duration_us=[0-9]+ $step first_us=$number $ruler$" "$WORK/lines"
 expect 1 "^bench=latency_step duration_us=all $step $ruler$" "$WORK/lines"
-expect 1 "^bench=latency_step .* place=detached workers=1 n=1 $times first_us=$number $ruler$" \
-    "$WORK/lines"
+step="${step/queue/detached}"
+expect 1 "^bench=latency_step .* ${step/n=\[0-9]+/n=1} first_us=$number $ruler$" "$WORK/lines"
 expect 2 "^bench=latency_timer rate=10*0 workers=1 n=[0-9]+ $times $ruler$" "$WORK/lines"
 for part in before slow other; do
-    expect 2 "^bench=latency_turn part=$part .* every=[0-9]+ workers=1 n=[0-9]+ $times$" \
+    expect 3 "^bench=latency_turn part=$part .* every=[0-9]+ workers=1 n=[0-9]+ $times$" \
         "$WORK/lines"
 done
 expect 2 "^bench=latency_burst .* actors=1 workers=1 n=[0-9]+ $times $ruler$" "$WORK/lines"
