@@ -20,12 +20,16 @@ enum {
     LOOKS = 60,
     /* a clock that goes on by itself so slowly that no worker waits for a processor for long */
     CRAWL = 100000,
+    DAWDLE_EVERY = 5,
+    DAWDLE_US = 2000,
 };
 static const int64_t hours_ns = INT64_C(5) * 3600 * 1000000000;
 
 static _Atomic int64_t jumped_ns;
 static _Atomic uint64_t stands_at_ns;   /* 0: it goes on */
 static _Atomic uint64_t crawls_from_ns; /* 0: as fast as the kernel's */
+static bool dawdles;                    /* whoever looks at it loses the processor now and then */
+static uint32_t looked;                 /* how often, since then */
 
 static uint64_t kernel_ns(clockid_t clock)
 {
@@ -51,6 +55,8 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
     at_ns += (uint64_t)atomic_load(&jumped_ns);
     ret->tv_sec = (time_t)(at_ns / 1000000000);
     ret->tv_nsec = (long)(at_ns % 1000000000);
+    if (dawdles && looked++ % DAWDLE_EVERY == 0)
+        usleep(DAWDLE_US);
     return 0;
 }
 
@@ -279,6 +285,44 @@ static void test_it_stands_still_at_the_start(void **state)
     ticks_rate = rate;
 }
 
+/* Ticks in 1,024 ns between two moments that lie so far apart that little else matters. */
+static uint64_t rate_by_and_by(void)
+{
+    uint64_t from = ticks_now(), from_ns = kernel_ns(CLOCK_MONOTONIC);
+    usleep(200000);
+    return ((ticks_now() - from) << 10) / (kernel_ns(CLOCK_MONOTONIC) - from_ns);
+}
+
+static bool is_rate_found(uint32_t phase)
+{
+    uint64_t rate = rate_by_and_by();
+    ticks_rate = 0;
+    looked = phase;
+    dawdles = true;
+    ticks_calibrate();
+    dawdles = false;
+    uint64_t found = ticks_rate;
+    return found > rate - rate / 100 && found < rate + rate / 100;
+}
+
+/* Who finds out what a tick is loses the processor behind a look at the kernel's clock, now the
+ * first one, now another. A machine may do the same at any other look, so each gets some tries.
+ * Where there is no register to look at, there is nothing to find. */
+static void test_who_looks_may_lose_the_processor(void **state)
+{
+    (void)state;
+    uint64_t before = ticks_rate;
+    for (uint32_t phase = 0; phase < DAWDLE_EVERY && before; phase++) {
+        bool found = false;
+        for (int i = 0; i < LOOKS && !found; i++) {
+            ticks_rate = before;
+            found = is_rate_found(phase);
+        }
+        assert_true(found);
+    }
+    ticks_rate = before;
+}
+
 /* A virtual machine is moved to one whose register counts at another rate. */
 static void test_a_rate_is_looked_at(void **state)
 {
@@ -311,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_its_rate_changes),
         cmocka_unit_test(test_nobody_is_taken_for_stuck),
         cmocka_unit_test(test_it_stands_still_at_the_start),
+        cmocka_unit_test(test_who_looks_may_lose_the_processor),
         cmocka_unit_test(test_a_rate_is_looked_at),
     };
     return cmocka_run_group_tests_name("engine: clocks", tests, NULL, NULL);

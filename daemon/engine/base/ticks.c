@@ -26,16 +26,21 @@ uint64_t ticks_rate_seen(uint64_t rate, uint64_t ticks, uint64_t ns)
 
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(ODEON_SIMULATE)
 
-enum { CALIBRATE_NS = 200 * 1000, CALIBRATE_LOOKS = 1 << 20 };
+enum { CALIBRATE_NS = 200 * 1000, CALIBRATE_LOOKS = 1 << 20, MOMENT_LOOKS = 8 };
 static const uint64_t CHECK_NS = UINT64_C(1000000000);
 /* nobody was busy for longer: the ticks of a month would not fit */
 static const uint64_t CHECK_NS_MOST = UINT64_C(60000000000);
 
+/* What both clocks said at once. */
+struct ticks_moment {
+    uint64_t ns, ticks;
+};
+
 /* Of the control thread. */
 static struct {
-    bool may_change;    /* the rate */
-    uint64_t rate;      /* as it was found last */
-    uint64_t ns, ticks; /* then */
+    bool may_change; /* the rate */
+    uint64_t rate;   /* as it was found last */
+    struct ticks_moment then;
 } ticks_known;
 
 #if defined(__x86_64__)
@@ -81,35 +86,51 @@ static uint64_t ticks_register(void)
 #endif
 }
 
+/* A thread may lose its processor between its looks at the two clocks. So the register is read on
+ * both sides of the kernel's clock, some times, and the look between the closest two counts. */
+static struct ticks_moment ticks_moment_now(void)
+{
+    struct ticks_moment best = { 0 };
+    uint64_t closest = UINT64_MAX;
+    for (int i = 0; i < MOMENT_LOOKS; i++) {
+        uint64_t before = ticks_register(), ns = clock_now_ns(), apart = ticks_register() - before;
+        if (apart < closest) {
+            closest = apart;
+            best = (struct ticks_moment){ .ns = ns, .ticks = before + apart / 2 };
+        }
+    }
+    return best;
+}
+
 void ticks_calibrate(void)
 {
     bool may_change;
     if (load_relaxed(&ticks_rate) || !ticks_are_steady(&may_change))
         return;
-    uint64_t from_ns = clock_now_ns(), from = ticks_register(), ns = 0;
-    for (int i = 0; i < CALIBRATE_LOOKS && ns < CALIBRATE_NS; i++)
-        ns = clock_now_ns() - from_ns;
-    uint64_t ticks = ticks_register() - from;
-    if (ns < CALIBRATE_NS)
+    struct ticks_moment from = ticks_moment_now();
+    for (int i = 0; i < CALIBRATE_LOOKS && clock_now_ns() - from.ns < CALIBRATE_NS; i++)
+        ;
+    struct ticks_moment to = ticks_moment_now();
+    if (to.ns - from.ns < CALIBRATE_NS)
         return; /* it stands still */
     ticks_known.may_change = may_change;
-    ticks_known.rate = ticks_rate_of(ticks, ns);
-    ticks_known.ns = from_ns + ns;
-    ticks_known.ticks = from + ticks;
+    ticks_known.rate = ticks_rate_of(to.ticks - from.ticks, to.ns - from.ns);
+    ticks_known.then = to;
     store_relaxed(&ticks_rate, ticks_known.rate);
 }
 
 void ticks_check(uint64_t now_ns)
 {
-    uint64_t rate = load_relaxed(&ticks_rate), ns = now_ns - ticks_known.ns;
-    if (!ticks_known.may_change || rate == 0 || rate != ticks_known.rate || ns < CHECK_NS)
+    uint64_t rate = load_relaxed(&ticks_rate);
+    if (!ticks_known.may_change || rate == 0 || rate != ticks_known.rate ||
+        now_ns - ticks_known.then.ns < CHECK_NS)
         return;
-    uint64_t now = ticks_register();
+    struct ticks_moment now = ticks_moment_now();
+    uint64_t ns = now.ns - ticks_known.then.ns;
     if (ns <= CHECK_NS_MOST)
-        rate = ticks_rate_seen(rate, now - ticks_known.ticks, ns);
+        rate = ticks_rate_seen(rate, now.ticks - ticks_known.then.ticks, ns);
     ticks_known.rate = rate;
-    ticks_known.ns = now_ns;
-    ticks_known.ticks = now;
+    ticks_known.then = now;
     store_relaxed(&ticks_rate, rate);
 }
 
