@@ -62,7 +62,7 @@ void placement_init(struct engine *e)
 /* ---- new actors ---- */
 
 enum {
-    PLACEMENT_BLOCK_MOST = 256,     /* siblings in a row in one queue */
+    PLACEMENT_BLOCK_MOST = 1024,    /* siblings in a row in one queue */
     PLACEMENT_BLOCK_LEAST = 16,     /* of a type in each queue, before it is dealt in blocks */
     PLACEMENT_BLOCKS_OF_QUEUE = 2,  /* that a queue has at least */
     PLACEMENT_BLOCKS_OF_WORKER = 8, /* ... and a worker */
