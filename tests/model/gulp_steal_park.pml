@@ -25,7 +25,8 @@
  *              number of searchers FENCE = full barrier, store to load. "q is v's" = own[q] == (v,
  *              idle).
  *
- *   append(q)     lock; copy; publish len; unlock [FLIP_NOLOCK: the gulp must take that lock too];
+ *   append(q)     lock; copy; publish len; unlock [FLIP_NOLOCK: the gulp takes that lock, too, or
+ *                 is one compare-and-swap that fails while somebody has it];
  *                 FENCE; o = own[q].worker
  *                 [PUB_OWN]; set q in rdy[o], not before the publish [BIT_FIRST]; FENCE; only then
  *                 look at anybody [BIT_WAKE]; notify(o, q). Every append does all of it.
@@ -806,15 +807,16 @@ begun:
 #endif
   if
   :: !bat[q] && ln[ACT(q)] > 0 ->             /* gulp */
-#ifndef FLIP_NOLOCK
-     atomic { !lock[q] -> lock[q] = 1 };
+     assert(ln[INA(q)] == 0 && cur[q] == 0);
+#ifdef FLIP_NOLOCK
+     d_step { act[q] = 1 - act[q]; bat[q] = 1 }
+#else
+     if
+     :: atomic { !lock[q] -> act[q] = 1 - act[q]; bat[q] = 1 }  /* at once */
+     :: atomic { !lock[q] -> lock[q] = 1 };   /* an appender had it when that was tried */
+        d_step { act[q] = 1 - act[q]; bat[q] = 1; lock[q] = 0 }
+     fi
 #endif
-     d_step {
-       assert(ln[INA(q)] == 0 && cur[q] == 0); act[q] = 1 - act[q]; bat[q] = 1
-#ifndef FLIP_NOLOCK
-       ; lock[q] = 0
-#endif
-     }
   :: else
   fi;
   d_step { c = cur[q]; t = ln[INA(q)] };

@@ -77,7 +77,7 @@ end_idle:
      seen = flag;
      atomic { batch = length; length = 0 }
 #else
-     atomic { batch = length; length = 0 } /* the gulp: under the lock, whose unlock is the FENCE */
+     atomic { batch = length; length = 0 } /* the gulp, which is the FENCE */
      seen = flag;
 #endif
      if

@@ -146,6 +146,34 @@ static void test_gulp_park_release(void **state)
     }
 }
 
+static void *gulper_main(void *argument)
+{
+    queue_gulp(&queue, 1);
+    return argument;
+}
+
+/* queue.Q4: whoever has the lock appends to the buffer that was active when it took it. */
+static void test_a_gulp_waits_for_an_appender(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    memset(&queue, 0, sizeof(queue));
+    store_relaxed(&queue.len[0], 8);
+    queue_lock(&queue, 7);
+    assert_int_equal(pthread_create(&thread, NULL, gulper_main, NULL), 0);
+    while (!(load_relaxed(&queue.lock) & LOCK_WAITERS)) {
+        assert_int_equal(load_relaxed(&queue.sel), 0);
+        sched_yield();
+    }
+    assert_int_equal(load_relaxed(&queue.sel), 0);
+    store_release(&queue.len[0], 16);
+    queue_unlock(&queue);
+    pthread_join(thread, NULL);
+    assert_int_equal(load_relaxed(&queue.sel), 1 | SEL_BATCH);
+    assert_int_equal(load_acquire(&queue.len[0]), 16);
+    assert_int_equal(load_relaxed(&queue.lock), 0);
+}
+
 /* One gulps, others append: every byte is gulped once. */
 static _Atomic uint32_t appenders_left;
 
@@ -197,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_lock_long),
         cmocka_unit_test(test_waiters_bit),
         cmocka_unit_test(test_gulp_park_release),
+        cmocka_unit_test(test_a_gulp_waits_for_an_appender),
         cmocka_unit_test(test_gulp_against_appenders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,10 +6,13 @@
  *
  * queue.Q1  The lock word names its holder from the compare-and-swap that took it to the exchange
  *     that gives it up: recovery reads it as evidence.
- * queue.Q2  A length is published (release) after the bytes below it; read (acquire) by the gulp,
- *     under the same lock.
+ * queue.Q2  A length is published (release) after the bytes below it; read (acquire) behind the
+ *     gulp.
  * queue.Q3  unlock is a full barrier: what comes after it (reading the owner word, [PUB_OWN]) is
- *     not done before the publish.
+ *     not done before the publish. So is a gulp.
+ * queue.Q4  No gulp falls between an appender's lock and its unlock [FLIP_NOLOCK]: it is one
+ *     compare-and-swap of lock and `sel`, for they are one word, which fails while somebody has the
+ *     lock; then it takes the lock itself.
  */
 #pragma once
 
@@ -70,16 +73,35 @@ static inline uint64_t queue_backlog_bytes(const struct segment_queue *queue)
     return load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]);
 }
 
+/* Stores `sel` if nobody has the lock; only the runner stores it, so it is what it was. */
+static inline bool queue_try_select(struct segment_queue *queue, uint32_t before, uint32_t sel)
+{
+    uint64_t expected = (uint64_t)before << 32;
+    _Atomic uint64_t *both = (void *)&queue->lock;
+    static_assert(offsetof(struct segment_queue, lock) % 8 == 0 &&
+                      offsetof(struct segment_queue, sel) ==
+                          offsetof(struct segment_queue, lock) + 4 &&
+                      __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+                  "sel is the upper half of the word that begins with the lock");
+    return atomic_compare_exchange_strong_explicit(both, &expected, (uint64_t)sel << 32,
+                                                   memory_order_seq_cst, memory_order_relaxed);
+}
+
 /* Runner only, no batch present, active buffer not empty: what was active becomes the batch, with
- * one store of sel. */
+ * one store of sel. The lock is not taken for it where nobody has it: a runner that loses its
+ * processor here keeps no sender waiting. A full barrier either way. */
 static inline void queue_gulp(struct segment_queue *queue, uint32_t id)
 {
-    queue_lock(queue, id);
-    uint32_t sel = load_relaxed(&queue->sel);
+    uint32_t sel = load_relaxed(&queue->sel), gulped = (sel ^ SEL_ACTIVE) | SEL_BATCH;
     engine_check("segment_layout.L1",
                  (load_relaxed(&queue->len[queue_active(sel) ^ 1]) | load_relaxed(&queue->cursor) |
                   load_relaxed(&queue->wrap) | (sel & SEL_BATCH)) == 0);
-    store_release(&queue->sel, (sel ^ SEL_ACTIVE) | SEL_BATCH);
+    if (likely(queue_try_select(queue, sel, gulped))) {
+        full_barrier_after_exchange();
+        return;
+    }
+    queue_lock(queue, id);
+    store_release(&queue->sel, gulped);
     queue_unlock(queue);
 }
 

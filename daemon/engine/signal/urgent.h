@@ -13,7 +13,8 @@
  *
  * urgent.G1  The byte in engine.urgent is set under the queue's lock, behind the publish; the
  *     unlock is the barrier between the two and the look at the owner word.  The runner clears it
- *     before it gulps, under the same lock: either it sees the message, or the byte is set behind.
+ *     before it gulps, which that lock keeps out: either it sees the message, or the byte is set
+ *     behind.
  * urgent.G2  A runner sets the byte again when it leaves anything in the urgent queue: a batch that
  *     it parks, or what came behind one that had been parked before.  So the byte of a mailbox that
  *     nobody runs is 1 whenever its urgent queue has anything.
