@@ -71,8 +71,10 @@ static const char *ctl_hint(int error)
         return "Use the odeonctl that belongs to the running service";
     case ENOMEM:
         return "Free memory and try again";
-    case ECONNRESET:
+    case ECONNRESET: /* the answer is lost: of a replay, a spawn, the second one is one too many */
     case ECONNABORTED:
+        return "It may have been done: see what there is, and the journal of odeond, before you "
+               "try again";
     case ENOTCONN:
     case EPIPE:
     case ESHUTDOWN:

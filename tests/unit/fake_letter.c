@@ -77,7 +77,7 @@ int odeon_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, s
     ret->done = 5;
     ret->gone = 2;
     ret->full = 1;
-    return 0;
+    return fake.call_result;
 }
 
 int odeon_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,

@@ -257,6 +257,22 @@ static void test_names_are_asked_of_who_answers(void **state)
     check_has(out, ": type 22 ran ");
 }
 
+/* Whoever loses the service before the answer does not know: what is done twice may do harm. */
+static void test_a_lost_answer_is_no_refusal(void **state)
+{
+    (void)state;
+    for (const int *end = (int[]){ -ECONNRESET, -ECONNABORTED, 0 }; *end; end++) {
+        fake.call_result = *end;
+        assert_int_equal(run("dlq|replay|7"), CTL_UNREACHABLE);
+        check_has(err, "It may have been done: see what there is");
+        assert_int_equal(run("actor|spawn|counter"), CTL_UNREACHABLE);
+        check_has(err, "It may have been done: see what there is");
+    }
+    fake.call_result = -ESHUTDOWN; /* it has refused */
+    assert_int_equal(run("actor|spawn|counter"), CTL_UNREACHABLE);
+    check_has(err, "See the journal of odeond, then try again");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -271,6 +287,7 @@ int main(void)
         TEST(test_what_is_sent_with_a_trace_is_taken),
         TEST(test_the_version_that_is_accepted_is_sent),
         TEST(test_names_are_asked_of_who_answers),
+        TEST(test_a_lost_answer_is_no_refusal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
