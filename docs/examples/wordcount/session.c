@@ -11,7 +11,10 @@
 
 #include <odeon/admin.h>
 
-static const int64_t PATIENCE_NS = 30000000000; /* without any sign of life */
+#define SECOND_NS INT64_C(1000000000)
+/* Without any sign of life: behind each of these seconds a line says so, behind the last one it is
+ * over. A machine may be busy, and the service alive. */
+enum { SILENCE_S = 10, SILENCES = 30, FAREWELL_S = 3 };
 
 uint64_t wordcount_now_ns(void)
 {
@@ -105,13 +108,13 @@ void wordcount_close(struct wordcount *wordcount)
     /* Splitters first: nothing is to be sent to counters that have ended. */
     for (uint32_t i = 0; i < wordcount->n_splitters; i++)
         (void)odeon_port_post_wait(wordcount->port, wordcount->splitters[i], wordcount->id_quit,
-                                   NULL, 0, PATIENCE_NS / 10);
+                                   NULL, 0, FAREWELL_S * SECOND_NS);
     for (uint32_t i = 0; i < wordcount->n_counters; i++)
         (void)odeon_port_post_wait(wordcount->port, wordcount->counters[i], wordcount->id_quit,
-                                   NULL, 0, PATIENCE_NS / 10);
+                                   NULL, 0, FAREWELL_S * SECOND_NS);
     if (wordcount->topk != ODEON_NOBODY)
         (void)odeon_port_post_wait(wordcount->port, wordcount->topk, wordcount->id_quit, NULL, 0,
-                                   PATIENCE_NS / 10);
+                                   FAREWELL_S * SECOND_NS);
     if (wordcount->port != NULL)
         wordcount->port = odeon_port_close(wordcount->port);
     wordcount->client = odeon_client_disconnect(wordcount->client);
@@ -127,7 +130,8 @@ void wordcount_close(struct wordcount *wordcount)
 int wordcount_post(struct wordcount *wordcount, odeon_ref to, uint32_t type, const void *data,
                    size_t size)
 {
-    int r = odeon_port_post_wait(wordcount->port, to, type, data, size, PATIENCE_NS);
+    int r = odeon_port_post_wait(wordcount->port, to, type, data, size,
+                                 SILENCES * SILENCE_S * SECOND_NS);
     return r < 0 ? wordcount_error(WORDCOUNT_FAILED, "cannot post: %s", odeon_error_text()) : 0;
 }
 
@@ -210,12 +214,18 @@ static int take(struct wordcount *wordcount, const struct odeon_delivery *delive
 int wordcount_wait(struct wordcount *wordcount)
 {
     struct odeon_delivery delivery;
-    int r = odeon_port_receive_wait(wordcount->port, &delivery, PATIENCE_NS);
-    if (r == 0 || r == -ETIMEDOUT)
-        return wordcount_error(WORDCOUNT_FAILED,
-                               "nothing heard for %" PRId64 " seconds, %" PRIu64
-                               " chunks are on their way",
-                               PATIENCE_NS / 1000000000, wordcount->in_flight);
+    int r = 0;
+    for (int silent = 1; r == 0 && silent <= SILENCES; silent++) {
+        r = odeon_port_receive_wait(wordcount->port, &delivery, SILENCE_S * SECOND_NS);
+        r = r == -ETIMEDOUT ? 0 : r;
+        if (r == 0)
+            (void)wordcount_error(WORDCOUNT_FAILED,
+                                  "nothing heard for %d seconds, %" PRIu64
+                                  " chunks are on their way: see odeonctl status",
+                                  silent * SILENCE_S, wordcount->in_flight);
+    }
+    if (r == 0)
+        return WORDCOUNT_FAILED;
     if (r < 0)
         return wordcount_error(WORDCOUNT_FAILED, "%s", odeon_error_text());
     do
