@@ -40,9 +40,13 @@ int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head
     const struct engine_pieces pieces = {
         .head = head, .head_size = head_size, .tail = tail, .tail_size = tail_size
     };
+    uint64_t correlation = engine_answers_correlation(ctx);
     if (ctx->sender == 0)
         return -ENOTCONN;
-    return engine_answers_send(ctx, ctx->sender, engine_answers_correlation(ctx), type, &pieces);
+    /* to a message that asks nothing it is a send, which has the shorter way */
+    if (correlation == 0 && tail_size == 0)
+        return engine_ctx_send(ctx, ctx->sender, type, BEHAVIOUR_NONE, head, head_size);
+    return engine_answers_send(ctx, ctx->sender, correlation, type, &pieces);
 }
 
 int engine_ctx_reply_later(struct engine_context *ctx, struct engine_promise *ret_promise)
