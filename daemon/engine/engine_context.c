@@ -47,12 +47,12 @@ static __attribute__((noinline)) int engine_context_send_otherwise(struct engine
                         });
 }
 
-/* Where a small record goes that does not go behind the batch: into the outbox. False: it is not as
- * simple as that. */
+/* Where a record goes that does not go behind the batch: into the outbox, which has room for a
+ * small one and for `more` bytes. False: it is not as simple as that. */
 static inline bool engine_context_send_log(struct worker *w, uint32_t destination, uint64_t size,
-                                           struct envelope **ret_at)
+                                           uint64_t more, struct envelope **ret_at)
 {
-    if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (set_aside.A3) */
+    if (unlikely(w->outbox.length + more >= w->outbox.room)) /* closed, then 0 (set_aside.A3) */
         return false;
     if (destination != w->outbox.run_destination) {
         if (unlikely(destination == NO_DESTINATION ||
@@ -113,10 +113,43 @@ static __attribute__((noinline)) int engine_context_log_words(struct worker *w, 
 {
     uint64_t size = (uint16_t)(meta >> 16);
     struct envelope *at;
-    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + size, &at)))
+    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + size, 0, &at)))
         return engine_context_send_otherwise(&w->ctx, to, (uint16_t)meta, (uint32_t)(meta >> 32),
                                              data, size);
     engine_context_copy_words(engine_context_send_begin(w, at, to, meta), data, size);
+    return 0;
+}
+
+/* A record of any size, its header written; NULL: it is not as simple as that. */
+static inline struct envelope *engine_context_send_place(struct worker *w, actor_ref to,
+                                                         uint32_t type, uint32_t behaviour,
+                                                         size_t size)
+{
+    uint64_t bytes = envelope_size(size);
+    uint32_t destination;
+    struct envelope *at;
+    if (unlikely(!engine_context_is_known(w, to, type, &destination)))
+        return NULL;
+    if (!engine_context_send_behind(w, destination, bytes, &at) &&
+        unlikely(!engine_context_send_log(w, destination, bytes, bytes, &at)))
+        return NULL;
+    if (size) /* padding carries nothing of what lay here before */
+        ((uint64_t *)(at + 1))[(size - 1) / 8] = 0;
+    return engine_context_send_begin(w, at, to,
+                                     envelope_meta((uint16_t)type, size, behaviour & 0xff));
+}
+
+static __attribute__((noinline)) int engine_context_send_sized(struct engine_context *ctx,
+                                                               actor_ref to, uint32_t type,
+                                                               uint32_t behaviour, const void *data,
+                                                               size_t size)
+{
+    struct envelope *at = NULL;
+    if (likely(size <= ODEON_PAYLOAD_MAX))
+        at = engine_context_send_place(worker_of_context(ctx), to, type, behaviour, size);
+    if (unlikely(!at))
+        return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
+    memcpy(at + 1, data, size);
     return 0;
 }
 
@@ -125,8 +158,9 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
 {
     struct worker *w = worker_of_context(ctx);
     uint32_t destination;
-    /* other than 0, 8, 16, 24 bytes: there is padding to clear */
-    if (unlikely(size & ~UINT64_C(24) || !engine_context_is_known(w, to, type, &destination)))
+    if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes */
+        return engine_context_send_sized(ctx, to, type, behaviour, data, size);
+    if (unlikely(!engine_context_is_known(w, to, type, &destination)))
         return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
     struct envelope *at;
@@ -143,7 +177,7 @@ static __attribute__((noinline)) int engine_context_log_signal(struct worker *w,
                                                                uint64_t meta, uint32_t destination)
 {
     struct envelope *at;
-    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at), &at)))
+    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at), 0, &at)))
         return engine_context_send_otherwise(&w->ctx, to, (uint16_t)meta, (uint32_t)(meta >> 32),
                                              NULL, 0);
     engine_context_send_begin(w, at, to, meta);
@@ -176,7 +210,7 @@ static __attribute__((noinline)) int engine_context_log_word(struct worker *w, a
                                                              uint32_t destination)
 {
     struct envelope *at;
-    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + sizeof(word), &at)))
+    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + sizeof(word), 0, &at)))
         return engine_context_word_otherwise(w, to, meta, word);
     *(uint64_t *)envelope_payload_behind(engine_context_send_begin(w, at, to, meta), 0) = word;
     return 0;
@@ -200,16 +234,25 @@ int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type
                          uint32_t behaviour, const void *head, size_t head_size, const void *tail,
                          size_t tail_size)
 {
-    return compose_send(worker_of_context(ctx),
-                        &(const struct compose){
-                            .to = to,
-                            .from = ctx->self,
-                            .meta = envelope_meta((uint16_t)type, 0, behaviour & 0xff),
-                            .head = head,
-                            .head_size = head_size,
-                            .tail = tail,
-                            .tail_size = tail_size,
-                        });
+    struct worker *w = worker_of_context(ctx);
+    struct envelope *at = NULL;
+    if (likely(head_size <= ODEON_PAYLOAD_MAX && tail_size <= ODEON_PAYLOAD_MAX - head_size))
+        at = engine_context_send_place(w, to, type, behaviour, head_size + tail_size);
+    if (unlikely(!at))
+        return compose_send(w, &(const struct compose){
+                                   .to = to,
+                                   .from = ctx->self,
+                                   .meta = envelope_meta((uint16_t)type, 0, behaviour & 0xff),
+                                   .head = head,
+                                   .head_size = head_size,
+                                   .tail = tail,
+                                   .tail_size = tail_size,
+                               });
+    if (head_size)
+        memcpy(at + 1, head, head_size);
+    if (tail_size)
+        memcpy((uint8_t *)(at + 1) + head_size, tail, tail_size);
+    return 0;
 }
 
 int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type,

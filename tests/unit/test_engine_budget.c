@@ -284,7 +284,8 @@ static void test_all_is_full(void **state)
     static const uint8_t block[BLOCK];
     assert_int_equal(engine_ctx_send(ctx, t.reject, block_type, 0, block, BLOCK), 0);
     budget_charge(e, &e->windows[2], PAGES);
-    e->workers[0]->outbox.has_room[0] = 0;
+    e->workers[0]->outbox.has_room[0] = 0; /* as behind a flush */
+    e->workers[0]->outbox.run_destination = NO_QUEUE;
     assert_int_equal(engine_ctx_send(ctx, t.reject, block_type, 0, block, BLOCK), -EAGAIN);
     assert_int_equal(engine_ctx_send(ctx, t.stall, block_type, 0, block, BLOCK), -EAGAIN);
     end(&t);
