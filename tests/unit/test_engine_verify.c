@@ -133,6 +133,36 @@ static void timer_make(struct engine_fixture *f)
     store_relaxed(&S->header->timers_high, 1);
 }
 
+/* As if a group kept it for its member. */
+static void damage_kept(struct engine_fixture *f)
+{
+    TIMER->stashed = TIMER_KEPT;
+    MESSAGE->prefix = 0;
+    DAMAGE(TIMER->period_ns, 1000000, "timer 0: no message");
+    DAMAGE(TIMER->group, actors[1], "timer 0: no message");
+    DAMAGE(MESSAGE->flags, ENVELOPE_REPLY, "timer 0: no message");
+    DAMAGE(MESSAGE->prefix, PREFIX_KIND, "timer 0: no message");
+    DAMAGE(MESSAGE->type, MESSAGE_TYPE_FIRST_PLAIN - 1, "timer 0: no message");
+    TIMER->stashed = TIMER_NOT_STASHED;
+    MESSAGE->prefix = PREFIX_KIND;
+}
+
+/* As if the client of PORT had posted it for later. */
+static void damage_posted(struct engine_fixture *f)
+{
+    TIMER->owner = actor_ref_make(PORT, 1);
+    TIMER->posted = TIMER_POSTED | 1001;
+    DAMAGE(MESSAGE->prefix, 0, "timer 0: no message");
+    DAMAGE(MESSAGE->flags, ENVELOPE_REPLY, "timer 0: no message");
+    DAMAGE(MESSAGE->type, MESSAGE_TYPE_FIRST_PLAIN - 1, "timer 0: no message");
+    TIMER->owner = actors[0];
+    TIMER->posted = 0;
+    refused_with = -ESRCH;
+    DAMAGE(TIMER->owner, actor_ref_of(2, ODEON_PORTS_MAX, 1), "timer 0: a reference of executor 2");
+    DAMAGE(MESSAGE->to, actor_ref_of(2, ODEON_PORTS_MAX, 1), "timer 0: a reference of executor 2");
+    refused_with = -EPROTO;
+}
+
 static void damage_timers(struct engine_fixture *f)
 {
     DAMAGE(S->header->timers_high, 1 << 20, "timers were used");
@@ -155,7 +185,19 @@ static void damage_timers(struct engine_fixture *f)
     DAMAGE(MESSAGE->to, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
     DAMAGE(TIMER->owner, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
     DAMAGE(TIMER->group, actor_ref_make((1 << 24) - 1, 1), "timer 0: no message");
-    DAMAGE(TIMER->member_place, 1, "timer 0: no message"); /* of no group */
+    DAMAGE(TIMER->member_place, 1, "timer 0: no message");      /* of no group */
+    DAMAGE(TIMER->end, REASON_FINISHED, "timer 0: no message"); /* it watches nobody */
+    TIMER->claim_count = 1;
+    DAMAGE(TIMER->claim_worker, 77777, "timer 0: words");
+    TIMER->claim_count = 0;
+    TIMER->group = actors[1];
+    DAMAGE(TIMER->member_place, S->n_timers, "timer 0: no message");
+    TIMER->group = 0;
+    MESSAGE->flags = ENVELOPE_REPLY;
+    DAMAGE(MESSAGE->prefix, PREFIX_CORRELATION, "timer 0: no message");
+    MESSAGE->flags = 0;
+    damage_kept(f);
+    damage_posted(f);
 }
 
 /* As if the client of PORT watched actors[0]. */
@@ -185,6 +227,27 @@ static void damage_monitors(struct engine_fixture *f)
     DAMAGE(MESSAGE->length, 8, "timer 0: no message");
     MESSAGE->length = 8; /* as a link has it: nobody ends with that */
     DAMAGE(MESSAGE->type, MESSAGE_TYPE_POISON_DELETE, "timer 0: no message");
+}
+
+static void damage_port_slot(struct engine_fixture *f)
+{
+    uint32_t queue = S->actors[PORT].queue;
+    DAMAGE(S->actors[PORT].queue, 0, "slot 3 holds no actor");
+    DAMAGE(S->actors[PORT].name, 60000, "slot 3 holds no actor");
+    S->actors[PORT].queue = 0; /* where actors are, which a port's slot is none of */
+    DAMAGE(S->actors[PORT].word, slot_word(1, probe_type, ACTOR_SLOT_LIVE),
+           "slot 3 holds no actor");
+    S->actors[PORT].queue = queue;
+}
+
+static void damage_phases(struct engine_fixture *f)
+{
+    store_relaxed(&S->header->n_phases, 2);
+    S->phases[1].type = probe_type;
+    DAMAGE(S->phases[1].type, 70, "phase 1 is none that can be, of type 70");
+    damage_name(f, S->phases[1].name, "phase 1 is none that can be");
+    S->phases[1].type = 0;
+    store_relaxed(&S->header->n_phases, 1);
 }
 
 static void damage_tables(struct engine_fixture *f)
@@ -221,6 +284,21 @@ static void damage_tables(struct engine_fixture *f)
     uint64_t mine = slot_word(slot_word_generation(load_relaxed(&S->actors[slot].word)), 0, 0);
     DAMAGE(S->actors[slot].phase, mine | 7 << 16, "no actor that can be");
     DAMAGE(S->actors[slot].phase, mine | 7, "no actor that can be");
+    DAMAGE(S->actors[slot].word, slot_word(1, probe_type, ACTOR_SLOT_SPENT), "no actor that can");
+    DAMAGE(S->actors[slot].word, slot_word(1, 0, ACTOR_SLOT_LIVE), "no actor that can be");
+    S->actors[slot].name = 1;
+    damage_name(f, S->names[0].name, "no actor that can be");
+    S->actors[slot].name = 0;
+    store_relaxed(&S->actors[slot].phase, mine);
+    DAMAGE(S->actors[slot].phase_worker, 77, "no actor that can be");
+    store_relaxed(&S->actors[slot].phase, 0);
+    damage_port_slot(f);
+    damage_phases(f);
+    DAMAGE(S->header->n_message_types, ODEON_MESSAGE_TYPES_MAX + 1, "message types");
+    DAMAGE(S->header->n_actor_types, 0, "0 actor types");
+    DAMAGE(S->header->slots_high, ODEON_PORTS_MAX - 1, "slots of actors");
+    damage_name(f, S->actor_types[probe_type].name, "actor type");
+    DAMAGE(S->header->n_phases, 0, "0 phases");
     DAMAGE(S->header->n_phases, 5000, "5000 phases");
     DAMAGE(S->header->n_phases, 2, "phase 1 is none that can be, of type 0");
     DAMAGE(S->actor_types[probe_type].first_phase, 1, "a first phase that there is not");
@@ -228,6 +306,7 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->ports[PORT].submission_bytes, 12345, "port 3 has");
     DAMAGE(S->ports[PORT].delivery_bytes, UINT64_C(1) << 40, "port 3 has");
     DAMAGE(S->ports[PORT].dtail, 7, "port 3 has");
+    DAMAGE(S->ports[PORT].pcur, 65, "port 3 has");
 }
 
 /* reference.Q1: nothing here has another executor's number, and nothing of it is believed. */
@@ -281,6 +360,62 @@ static void damage_workers(struct engine_fixture *f)
     DAMAGE(S->workers[0].slot, 0, "worker 0 has no valid commit record");
 }
 
+/* As if worker 0 had taken its batch straight from PORT. */
+static void damage_direct(struct engine_fixture *f)
+{
+    unsigned valid = segment_commit_valid(&S->workers[0]) == &S->workers[0].slot[1];
+    struct segment_commit was = SLOT;
+    SLOT.redo_how = COMMIT_DIRECT;
+    SLOT.redo = STATE_PORT_CURSOR;
+    SLOT.port = PORT;
+    SLOT.port_generation = 1;
+    DAMAGE(SLOT.port, ODEON_PORTS_MAX, "its record came from port");
+    DAMAGE(SLOT.redo, STATE_PORT_CURSOR + 4, "its record came from port");
+    DAMAGE(SLOT.redo, 64 + ODEON_RING_MIN + 8, "moves the cursor of port 3 too far");
+    SLOT.redo_how = COMMIT_TIMER;
+    store_relaxed(&S->header->timers_high, 2); /* it is not the control thread */
+    DAMAGE(SLOT.redo, 1, "its record is of a timer that cannot be");
+    store_relaxed(&S->header->timers_high, 0);
+    SLOT.redo_how = was.redo_how;
+    SLOT.redo = was.redo;
+    SLOT.port = was.port;
+    SLOT.port_generation = was.port_generation;
+}
+
+/* As if worker 0 had set an actor of queue 1 aside, up to the commit. */
+static void damage_aside(struct engine_fixture *f)
+{
+    unsigned valid = segment_commit_valid(&S->workers[0]) == &S->workers[0].slot[1];
+    uint32_t aside = S->aside_first, n = 2 * S->n_queues;
+    struct segment_commit was = SLOT;
+    const char *why = "worker 0: its record sets an actor aside";
+    SLOT.source = aside + 1;
+    SLOT.redo_how = COMMIT_ASIDE;
+    SLOT.redo = 1;
+    SLOT.port_generation = 2 << 16 | 3;
+    DAMAGE(SLOT.source, 1, why);
+    DAMAGE(SLOT.wrap, 8, why);
+    DAMAGE(SLOT.port_generation, n << 16 | 3, why);
+    DAMAGE(SLOT.port_generation, 2 << 16 | n, why);
+    DAMAGE(S->queues[1].sel, 0, why);
+    SLOT.source = was.source;
+    SLOT.redo_how = was.redo_how;
+    SLOT.redo = was.redo;
+    SLOT.port_generation = was.port_generation;
+}
+
+static void damage_letters(struct engine_fixture *f)
+{
+    uint32_t id = S->dead_letters;
+#define LETTER (*(struct envelope *)(segment_window(S, id, 0) + sizeof(struct segment_dead_letter)))
+    DAMAGE(S->queues[id].len[0], load_relaxed(&S->queues[id].len[0]) + 4,
+           "the dead letters' words");
+    DAMAGE(LETTER.to, actor_ref_make(60000, 1), "the dead letters: no record");
+    refused_with = -ESRCH;
+    DAMAGE(LETTER.to, actor_ref_of(2, ODEON_PORTS_MAX, 1), "a reference of executor 2");
+    refused_with = -EPROTO;
+}
+
 static void damage_queues(struct engine_fixture *f)
 {
 #define RECORD (*(struct envelope *)segment_window(S, 0, 0))
@@ -288,6 +423,7 @@ static void damage_queues(struct engine_fixture *f)
     DAMAGE(S->queues[0].window[1], 60000, "window 60000 is none");
     DAMAGE(S->queues[0].window[1], load_relaxed(&S->queues[1].window[0]), "or another's");
     DAMAGE(S->queues[0].sel, 77, "its words cannot be");
+    DAMAGE(S->queues[0].sel, 0, "a worker has a batch of it that there is not");
     DAMAGE(S->queues[1].lock, 77, "its words cannot be");
     DAMAGE(S->queues[1].ring, UINT64_C(1) << 40, "its words cannot be");
     DAMAGE(S->queues[1].cursor, UINT64_C(1) << 40, "its batch");
@@ -331,7 +467,10 @@ static void test_one_word(void **state)
     state_make(f->engine, actors, number_type);
     damage_references(f);
     damage_workers(f);
+    damage_direct(f);
+    damage_aside(f);
     damage_queues(f);
+    damage_letters(f);
     damage_backlog(f);
     damage_tables(f);
     timer_make(f);
