@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dead letters by the thousand, asked for by id: all of them in one pass, whatever is asked for. */
+/* Dead letters by the thousand, asked for by id: all of them in one pass, whatever is asked for.
+ * And a few that are replayed: which stay, and why. */
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"
@@ -148,6 +149,166 @@ static void test_no_more_marks_than_there_is_room_for(void **state)
     assert_null(letter_marks_find(&marks, 0));
 }
 
+/* ---- replayed */
+
+enum { LARGE = 16000, MANY = 40, HEARD_MAX = 2 * MANY };
+
+static uint16_t large_type;
+static actor_ref hearing;
+static uint64_t heard[HEARD_MAX];
+static uint32_t n_heard;
+
+static int on_number(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)ctx;
+    assert_true(n_heard < HEARD_MAX);
+    memcpy(&heard[n_heard++], message, sizeof(*heard));
+    return ALLOCATION_NODELETE;
+}
+
+static void open_again(void)
+{
+    struct engine_recovery report;
+
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+}
+
+static uint32_t register_hearing(void)
+{
+    struct engine_behaviour on[] = { { number_type, 8, false, on_number },
+                                     { large_type, LARGE, false, on_number } };
+
+    return engine_fixture_type(&f, "hearing", 8, NULL, NULL, on, 2);
+}
+
+/* One who takes nothing, one who takes all, and an outbox with room for some sixteen large ones. */
+static int setup_replay(void **state)
+{
+    struct engine_config config = engine_fixture_config(1, 1);
+
+    (void)state;
+    config.stealing = STEAL_NONE;
+    config.outbox_bytes = 1 << 18;
+    engine_fixture_open(&f, config);
+    number_type = engine_fixture_message(&f, "number", 8, false);
+    large_type = engine_fixture_message(&f, "large", LARGE, false);
+    deaf =
+        engine_fixture_spawn(&f, engine_fixture_type(&f, "deaf", 8, NULL, NULL, NULL, 0), NULL, 0);
+    hearing = engine_fixture_spawn(&f, register_hearing(), NULL, 0);
+    run_queues();
+    n_heard = 0;
+    return 0;
+}
+
+static void letter_make(uint16_t type, uint64_t number)
+{
+    uint8_t bytes[LARGE] = { 0 };
+
+    memcpy(bytes, &number, sizeof(number));
+    assert_int_equal(engine_actor_send(f.engine, deaf, type, bytes, type == large_type ? LARGE : 8),
+                     0);
+    run_queues();
+}
+
+static void expect_letter(uint64_t id, enum envelope_reason reason)
+{
+    struct engine_dead_letter rows[2];
+    bool more;
+
+    assert_int_equal(engine_dead_letters_list(f.engine, 0, rows, 2, &more), 1);
+    assert_int_equal(rows[0].id, id);
+    assert_int_equal(rows[0].reason, reason);
+}
+
+static void replay(actor_ref to, uint64_t n_done, uint64_t gone, uint64_t full)
+{
+    struct engine_dead_letters_done done;
+
+    engine_dead_letters_replay(f.engine, NULL, 0, to, &done);
+    assert_int_equal(done.done, n_done);
+    assert_int_equal(done.gone, gone);
+    assert_int_equal(done.full, full);
+    assert_false(done.more);
+}
+
+/* It stays, whoever has its receiver's slot now, or if nobody can. */
+static void test_its_receiver_has_ended(void **state)
+{
+    (void)state;
+    letter_make(number_type, 7);
+    assert_int_equal(engine_actor_send(f.engine, deaf, MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    run_queues();
+    replay(0, 0, 1, 0);
+    replay(actor_ref_make(actor_ref_slot(hearing), actor_ref_generation(hearing) + 1), 0, 1, 0);
+    replay(actor_ref_make(f.config.actors_max, 1), 0, 1, 0);
+    expect_letter(1, REASON_NOT_ACCEPTED);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters_replayed), 0);
+    replay(hearing, 1, 0, 0);
+    run_queues();
+    assert_int_equal(n_heard, 1);
+    assert_int_equal(heard[0], 7);
+    assert_int_equal(letter_first(0), 0);
+}
+
+/* It stays where there is no room, and goes when there is. */
+static void test_its_receiver_is_full(void **state)
+{
+    struct segment_header *header = f.engine->segment.header;
+    uint64_t limit = header->limit_bytes, word = 1;
+
+    (void)state;
+    letter_make(number_type, 7);
+    assert_int_equal(engine_actor_send(f.engine, hearing, number_type, &word, sizeof(word)), 0);
+    header->limit_bytes = 0;
+    replay(hearing, 0, 0, 1);
+    header->limit_bytes = limit;
+    expect_letter(1, REASON_NOT_ACCEPTED);
+    replay(hearing, 1, 0, 0);
+    run_queues();
+    assert_int_equal(n_heard, 2);
+    assert_int_equal(heard[1], 7); /* behind what waited */
+}
+
+/* Who is not run takes it as it takes anything: it is a dead letter again, and a new one. */
+static void test_the_type_of_its_receiver_is_unknown(void **state)
+{
+    (void)state;
+    letter_make(number_type, 7);
+    open_again();
+    replay(hearing, 1, 0, 0);
+    run_queues();
+    expect_letter(2, REASON_TYPE_NOT_LOADED);
+    (void)register_hearing();
+    replay(0, 1, 0, 0);
+    run_queues();
+    assert_int_equal(n_heard, 1);
+    assert_int_equal(heard[0], 7);
+    assert_int_equal(letter_first(0), 0);
+}
+
+/* One that has been replayed and is refused again can be replayed again, and says what has become
+ * of it this time. */
+static void test_replayed_again(void **state)
+{
+    (void)state;
+    letter_make(number_type, 7);
+    for (uint64_t id = 1; id <= 3; id++) {
+        expect_letter(id, REASON_NOT_ACCEPTED);
+        replay(0, 1, 0, 0);
+        assert_int_equal(letter_first(0), 0);
+        run_queues();
+    }
+    expect_letter(4, REASON_NOT_ACCEPTED);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters_replayed), 3);
+    replay(hearing, 1, 0, 0);
+    run_queues();
+    assert_int_equal(n_heard, 1);
+    assert_int_equal(heard[0], 7);
+}
+
+#define REPLAY_TEST(test) cmocka_unit_test_setup_teardown(test, setup_replay, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +316,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_every_second_one_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_page_by_page, setup, teardown),
         cmocka_unit_test(test_no_more_marks_than_there_is_room_for),
+        REPLAY_TEST(test_its_receiver_has_ended),
+        REPLAY_TEST(test_its_receiver_is_full),
+        REPLAY_TEST(test_the_type_of_its_receiver_is_unknown),
+        REPLAY_TEST(test_replayed_again),
     };
 
     return cmocka_run_group_tests_name("engine_letters", tests, NULL, NULL);
