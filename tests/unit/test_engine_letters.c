@@ -307,6 +307,28 @@ static void test_replayed_again(void **state)
     assert_int_equal(heard[0], 7);
 }
 
+/* As many as an outbox holds, and the others with the next calls. */
+static void test_only_some_fit(void **state)
+{
+    struct engine_dead_letters_done done;
+    uint64_t n = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < MANY; i++)
+        letter_make(i % 4 == 3 ? number_type : large_type, i);
+    for (bool more = true; more; n += done.done) {
+        engine_dead_letters_replay(f.engine, NULL, 0, hearing, &done);
+        more = done.more;
+        assert_in_range(done.done, 1, MANY - 1);
+        assert_int_equal(more, n + done.done < MANY);
+        assert_int_equal(letter_first(0), more ? n + done.done + 1 : 0);
+        run_queues();
+    }
+    assert_int_equal(n_heard, MANY);
+    for (uint64_t i = 0; i < MANY; i++)
+        assert_int_equal(heard[i], i); /* a small one does not overtake a large one */
+}
+
 #define REPLAY_TEST(test) cmocka_unit_test_setup_teardown(test, setup_replay, teardown)
 
 int main(void)
@@ -320,6 +342,7 @@ int main(void)
         REPLAY_TEST(test_its_receiver_is_full),
         REPLAY_TEST(test_the_type_of_its_receiver_is_unknown),
         REPLAY_TEST(test_replayed_again),
+        REPLAY_TEST(test_only_some_fit),
     };
 
     return cmocka_run_group_tests_name("engine_letters", tests, NULL, NULL);

@@ -175,7 +175,8 @@ static bool letters_replay(struct engine *e, const struct sweep *sweep, const st
         sweep->done->full++;
         return false;
     }
-    if (!outbox_fits(w, size)) {
+    /* behind the first that does not fit none goes: it would overtake that one */
+    if (sweep->done->more || !outbox_fits(w, size)) {
         sweep->done->more = true;
         return false;
     }
