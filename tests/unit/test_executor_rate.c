@@ -131,6 +131,35 @@ static void test_users_are_forgotten(void **state)
         assert_int_equal(rates.clients[i].id, 0);
 }
 
+/* Who is idle, but connected, is not: another user would have its clients. */
+static void test_who_is_connected_is_not_forgotten(void **state)
+{
+    (void)state;
+    rates_set(&rates, 1000, now);
+    rates_add(&rates, 0, 1, 1000, now);
+    now += 5000 * MS;
+    rates_add(&rates, 1, 2, 1001, now);
+    assert_int_equal(rates.of_port[0]->user->uid, 1000);
+    assert_int_equal(rates.of_port[1]->user->uid, 1001);
+    assert_int_equal(rates.of_port[0]->user->n_clients, 1);
+}
+
+/* rate.R1: what has been accrued before it came is the others'. */
+static void test_who_comes_later_has_nothing_yet(void **state)
+{
+    uint64_t wait;
+
+    (void)state;
+    rates_set(&rates, 10000, now);
+    rates_add(&rates, 0, 1, 1000, now);
+    (void)greedy((const uint32_t[]){ 0 }, 1, 1);
+    now += 50 * MS;
+    rates_add(&rates, 1, 2, 1000, now);
+    assert_int_equal(rates_take(&rates, 1, now, &wait), 0);
+    assert_in_range(wait, 1, 20 * MS);
+    assert_in_range(greedy((const uint32_t[]){ 0 }, 1, 1), 490, 520);
+}
+
 static void test_change_of_rate(void **state)
 {
     (void)state;
@@ -150,6 +179,8 @@ int main(void)
         cmocka_unit_test_setup(test_two_floods_share, reset),
         cmocka_unit_test_setup(test_reconnecting_brings_nothing, reset),
         cmocka_unit_test_setup(test_users_are_forgotten, reset),
+        cmocka_unit_test_setup(test_who_is_connected_is_not_forgotten, reset),
+        cmocka_unit_test_setup(test_who_comes_later_has_nothing_yet, reset),
         cmocka_unit_test_setup(test_change_of_rate, reset),
     };
 
