@@ -338,16 +338,25 @@ turn_loop_goes_on(struct turn_loop *loop, const struct worker *w, uint64_t curso
 }
 
 /* One that has words more, but is plain otherwise. False: it is not, and has not been run. */
-static bool turn_loop_worded(struct turn_loop *loop, struct worker *w, struct actor *actor,
-                             enum turn_next *ret_next)
+static inline bool turn_loop_worded(struct turn_loop *loop, struct worker *w, struct actor *actor,
+                                    enum turn_next *ret_next)
 {
     struct envelope *envelope = (struct envelope *)(w->batch.base + w->batch.cursor);
     uint64_t cursor = w->batch.cursor + envelope_record_size(envelope);
-    if (!worded_run(w, envelope, actor, cursor))
+    enum worded_outcome outcome = worded_run(w, envelope, actor, cursor);
+    if (unlikely(outcome == WORDED_NOT))
         return false;
-    turn_loop_behind(loop, w, cursor);
-    bool goes_on =
-        !outbox_wants_flip(w) && !pace_is_called(w) && turn_loop_goes_on(loop, w, w->batch.cursor);
+    bool goes_on;
+    if (likely(outcome == WORDED_RUN)) {
+        w->ctx.self = 0; /* nobody's: the next message is looked up */
+        w->batch.cursor = cursor;
+        loop->low++;
+        goes_on = turn_loop_goes_on(loop, w, cursor);
+    } else {
+        turn_loop_behind(loop, w, cursor);
+        goes_on = !outbox_wants_flip(w) && !pace_is_called(w) &&
+                  turn_loop_goes_on(loop, w, w->batch.cursor);
+    }
     *ret_next = goes_on ? TURN_NEXT : TURN_LOOK;
     return true;
 }
