@@ -20,17 +20,8 @@
 #include "daemon/engine/send/compose.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
+#include "daemon/engine/send/short_way.h"
 #include "daemon/engine/timers/timers.h"
-
-static inline struct envelope *engine_context_send_begin(struct worker *w, struct envelope *at,
-                                                         actor_ref to, uint64_t meta)
-{
-    uint64_t *words = envelope_words(at);
-    words[0] = to;
-    words[1] = w->ctx.self;
-    words[2] = meta;
-    return at;
-}
 
 static __attribute__((noinline)) int engine_context_send_otherwise(struct engine_context *ctx,
                                                                    actor_ref to, uint32_t type,
@@ -47,64 +38,6 @@ static __attribute__((noinline)) int engine_context_send_otherwise(struct engine
                         });
 }
 
-/* Where a record goes that does not go behind the batch: into the outbox, which has room for a
- * small one and for `more` bytes. False: it is not as simple as that. */
-static inline bool engine_context_send_log(struct worker *w, uint32_t destination, uint64_t size,
-                                           uint64_t more, struct envelope **ret_at)
-{
-    if (unlikely(w->outbox.length + more >= w->outbox.room)) /* closed, then 0 (set_aside.A3) */
-        return false;
-    if (destination != w->outbox.run_destination) {
-        if (unlikely(destination == NO_DESTINATION ||
-                     (destination == w->batch.queue && w->batch.ring != 0) ||
-                     !outbox_look_for_room(w, destination)))
-            return false; /* ... or the tail is not closed yet, or the queue is full */
-        outbox_run_begin(w, destination);
-    }
-    *ret_at = (struct envelope *)(w->outbox.log + w->outbox.length);
-    w->outbox.length += size;
-    w->outbox.n_logged++;
-    return true;
-}
-
-/* False also for a type without a number: a record of it would be none to recovery. */
-static inline bool engine_context_is_known(const struct worker *w, actor_ref to, uint32_t type,
-                                           uint32_t *ret_destination)
-{
-    uint32_t slot = actor_ref_slot(to);
-    if (unlikely(slot >= w->turn.actors_max || (uint16_t)type == MESSAGE_TYPE_NONE))
-        return false;
-    *ret_destination = actor_key_destination(load_relaxed(&w->turn.actors[slot].key));
-    return true;
-}
-
-/* The shortest way: behind the batch that runs. */
-static inline bool engine_context_send_behind(struct worker *w, uint32_t destination, uint64_t size,
-                                              struct envelope **ret_at)
-{
-    uint64_t tail = w->batch.tail + size;
-    if (unlikely(destination != w->batch.queue || tail > w->batch.tail_limit))
-        return false;
-    *ret_at = (struct envelope *)(w->batch.base + w->batch.tail);
-    w->batch.tail = tail;
-    w->place.n_tail_appends += ODEON_STATISTICS;
-    return true;
-}
-
-/* Of 0, 8, 16, 24 bytes. */
-static inline void engine_context_copy_words(struct envelope *at, const void *data, size_t size)
-{
-    uint64_t *payload = envelope_payload_behind(at, 0);
-    if (size == 0)
-        return;
-    memcpy(payload, data, 8);
-    if (size == 8)
-        return;
-    memcpy(payload + 1, (const uint8_t *)data + 8, 8);
-    if (size == 24)
-        memcpy(payload + 2, (const uint8_t *)data + 16, 8);
-}
-
 /* What does not go behind the batch is left to functions of its own, by a jump: those that go the
  * shortest way need no stack for it. */
 static __attribute__((noinline)) int engine_context_log_words(struct worker *w, actor_ref to,
@@ -113,30 +46,11 @@ static __attribute__((noinline)) int engine_context_log_words(struct worker *w, 
 {
     uint64_t size = (uint16_t)(meta >> 16);
     struct envelope *at;
-    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + size, 0, &at)))
+    if (unlikely(!short_way_log(w, destination, sizeof(*at) + size, 0, &at)))
         return engine_context_send_otherwise(&w->ctx, to, (uint16_t)meta, (uint32_t)(meta >> 32),
                                              data, size);
-    engine_context_copy_words(engine_context_send_begin(w, at, to, meta), data, size);
+    short_way_copy_words((uint64_t *)(short_way_begin(at, to, w->ctx.self, meta) + 1), data, size);
     return 0;
-}
-
-/* A record of any size, its header written; NULL: it is not as simple as that. */
-static inline struct envelope *engine_context_send_place(struct worker *w, actor_ref to,
-                                                         uint32_t type, uint32_t behaviour,
-                                                         size_t size)
-{
-    uint64_t bytes = envelope_size(size);
-    uint32_t destination;
-    struct envelope *at;
-    if (unlikely(!engine_context_is_known(w, to, type, &destination)))
-        return NULL;
-    if (!engine_context_send_behind(w, destination, bytes, &at) &&
-        unlikely(!engine_context_send_log(w, destination, bytes, bytes, &at)))
-        return NULL;
-    if (size) /* padding carries nothing of what lay here before */
-        ((uint64_t *)(at + 1))[(size - 1) / 8] = 0;
-    return engine_context_send_begin(w, at, to,
-                                     envelope_meta((uint16_t)type, size, behaviour & 0xff));
 }
 
 static __attribute__((noinline)) int engine_context_send_sized(struct engine_context *ctx,
@@ -146,7 +60,8 @@ static __attribute__((noinline)) int engine_context_send_sized(struct engine_con
 {
     struct envelope *at = NULL;
     if (likely(size <= ODEON_PAYLOAD_MAX))
-        at = engine_context_send_place(worker_of_context(ctx), to, type, behaviour, size);
+        at = short_way_place(worker_of_context(ctx), to, ctx->self,
+                             envelope_meta((uint16_t)type, size, behaviour & 0xff));
     if (unlikely(!at))
         return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
     memcpy(at + 1, data, size);
@@ -160,13 +75,13 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
     uint32_t destination;
     if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes */
         return engine_context_send_sized(ctx, to, type, behaviour, data, size);
-    if (unlikely(!engine_context_is_known(w, to, type, &destination)))
+    if (unlikely(!short_way_is_known(w, to, type, &destination)))
         return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
     struct envelope *at;
-    if (!engine_context_send_behind(w, destination, sizeof(*at) + size, &at))
+    if (!short_way_behind(w, destination, sizeof(*at) + size, &at))
         return engine_context_log_words(w, to, meta, data, destination);
-    engine_context_copy_words(engine_context_send_begin(w, at, to, meta), data, size);
+    short_way_copy_words((uint64_t *)(short_way_begin(at, to, w->ctx.self, meta) + 1), data, size);
     return 0;
 }
 
@@ -177,10 +92,10 @@ static __attribute__((noinline)) int engine_context_log_signal(struct worker *w,
                                                                uint64_t meta, uint32_t destination)
 {
     struct envelope *at;
-    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at), 0, &at)))
+    if (unlikely(!short_way_log(w, destination, sizeof(*at), 0, &at)))
         return engine_context_send_otherwise(&w->ctx, to, (uint16_t)meta, (uint32_t)(meta >> 32),
                                              NULL, 0);
-    engine_context_send_begin(w, at, to, meta);
+    short_way_begin(at, to, w->ctx.self, meta);
     return 0;
 }
 
@@ -188,13 +103,13 @@ int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
 {
     struct worker *w = worker_of_context(ctx);
     uint32_t destination;
-    if (unlikely(!engine_context_is_known(w, to, (uint32_t)kind, &destination)))
+    if (unlikely(!short_way_is_known(w, to, (uint32_t)kind, &destination)))
         return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL,
                                              0);
     struct envelope *at;
-    if (!engine_context_send_behind(w, destination, sizeof(*at), &at))
+    if (!short_way_behind(w, destination, sizeof(*at), &at))
         return engine_context_log_signal(w, to, kind & META_KIND, destination);
-    engine_context_send_begin(w, at, to, kind & META_KIND);
+    short_way_begin(at, to, w->ctx.self, kind & META_KIND);
     return 0;
 }
 
@@ -210,9 +125,9 @@ static __attribute__((noinline)) int engine_context_log_word(struct worker *w, a
                                                              uint32_t destination)
 {
     struct envelope *at;
-    if (unlikely(!engine_context_send_log(w, destination, sizeof(*at) + sizeof(word), 0, &at)))
+    if (unlikely(!short_way_log(w, destination, sizeof(*at) + sizeof(word), 0, &at)))
         return engine_context_word_otherwise(w, to, meta, word);
-    *(uint64_t *)envelope_payload_behind(engine_context_send_begin(w, at, to, meta), 0) = word;
+    *(uint64_t *)envelope_payload_behind(short_way_begin(at, to, w->ctx.self, meta), 0) = word;
     return 0;
 }
 
@@ -220,13 +135,13 @@ int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind
 {
     struct worker *w = worker_of_context(ctx);
     uint32_t destination;
-    if (unlikely(!engine_context_is_known(w, to, (uint32_t)kind, &destination)))
+    if (unlikely(!short_way_is_known(w, to, (uint32_t)kind, &destination)))
         return engine_context_word_otherwise(w, to, kind, word);
     uint64_t meta = (kind & META_KIND) | sizeof(word) << 16;
     struct envelope *at;
-    if (!engine_context_send_behind(w, destination, sizeof(*at) + sizeof(word), &at))
+    if (!short_way_behind(w, destination, sizeof(*at) + sizeof(word), &at))
         return engine_context_log_word(w, to, meta, word, destination);
-    *(uint64_t *)envelope_payload_behind(engine_context_send_begin(w, at, to, meta), 0) = word;
+    *(uint64_t *)envelope_payload_behind(short_way_begin(at, to, w->ctx.self, meta), 0) = word;
     return 0;
 }
 
@@ -237,7 +152,9 @@ int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type
     struct worker *w = worker_of_context(ctx);
     struct envelope *at = NULL;
     if (likely(head_size <= ODEON_PAYLOAD_MAX && tail_size <= ODEON_PAYLOAD_MAX - head_size))
-        at = engine_context_send_place(w, to, type, behaviour, head_size + tail_size);
+        at =
+            short_way_place(w, to, ctx->self,
+                            envelope_meta((uint16_t)type, head_size + tail_size, behaviour & 0xff));
     if (unlikely(!at))
         return compose_send(w, &(const struct compose){
                                    .to = to,
@@ -284,7 +201,7 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     uint64_t meta = envelope_meta((uint16_t)type, length, behaviour & 0xff) | (uint64_t)prefix
                                                                                   << 56;
     struct envelope *out =
-        engine_context_send_begin(w, outbox_append(w, destination, bytes), to, meta);
+        short_way_begin(outbox_append(w, destination, bytes), to, ctx->self, meta);
     if (unlikely(prefix))
         tag_put(w, out, 0);
     uint64_t *payload = envelope_payload_behind(out, prefix);

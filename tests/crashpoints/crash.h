@@ -271,6 +271,8 @@ struct item item_take(const void *message, size_t size);
 size_t item_fill(uint8_t *record, uint32_t row, uint32_t number);
 /* The next items of a row, by the control thread; `accepted` follows. */
 void cast_send(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
+/* ... with a trace's id. */
+void cast_send_traced(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
 
 /* What a CAST_CLOCK is spawned with: with each item it arms a timer for `to` in either row, and
  * cancels the second one with the next item, the last one at once. */

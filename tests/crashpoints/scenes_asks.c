@@ -6,6 +6,9 @@
 
 enum { ITEMS = 2 };
 
+/* What the asker is told to do has a trace's id, and so has all that comes of it. */
+static bool traced;
+
 static void setup_questions_of(struct life *life, uint64_t timeout_ns, bool by_clerk)
 {
     struct asker_plan plan = {
@@ -26,7 +29,10 @@ static void setup_questions_of(struct life *life, uint64_t timeout_ns, bool by_c
     actor_ref asker = cast_spawn(life->engine, CAST_ASKER, 0, &plan, sizeof(plan));
     life_quiesce(life);
     ledger->actor[0] = asker;
-    cast_send(life->engine, asker, 0, ITEMS);
+    if (traced)
+        cast_send_traced(life->engine, asker, 0, ITEMS);
+    else
+        cast_send(life->engine, asker, 0, ITEMS);
 }
 
 static void setup_questions(struct life *life)
@@ -63,6 +69,13 @@ static void setup_for_clerk(struct life *life)
     ask(life);
 }
 
+static void setup_traced(struct life *life)
+{
+    traced = true;
+    setup_questions_of(life, 1, true);
+    traced = false;
+}
+
 static void pass_on(struct life *life)
 {
     life_run_queue(life, 3, 1);
@@ -96,6 +109,12 @@ static void ask_and_answer(struct life *life)
     give_up(life);
 }
 
+static void ask_and_pass_on(struct life *life)
+{
+    ask(life);
+    pass_on(life);
+}
+
 static void ask_on_a_shelf(struct life *life)
 {
     ask(life);
@@ -116,6 +135,8 @@ const struct scene scenes_asks[] = {
     { "questions are asked", setup_questions, NULL, ask, 1, true, NULL, false },
     { "questions are answered", setup_asked, NULL, answer, 1, true, NULL, false },
     { "questions are passed on", setup_for_clerk, NULL, pass_on, 2, true, NULL, false },
+    { "traced questions are asked, and passed on", setup_traced, NULL, ask_and_pass_on, 2, true,
+      NULL, false },
     { "questions stay without an answer", setup_answered, NULL, give_up, 1, true, NULL, false },
     { "questions from beginning to end", setup_questions, NULL, ask_and_answer, 1, true, NULL,
       false },

@@ -10,24 +10,13 @@
 /* What waits first in the scene that is set up has a trace's id. */
 static bool traced;
 
-static void send_traced(struct life *life, actor_ref to, uint32_t row, uint32_t n)
-{
-    struct worker *w = life->engine->control;
-    uint64_t room = w->outbox.room;
-    w->place.trace = 7;
-    w->outbox.room = 0; /* as in the turn of a message that has one (run/traced.h) */
-    cast_send(life->engine, to, row, n);
-    w->outbox.room = room;
-    w->place.trace = 0;
-}
-
 /* Everybody has begun, nothing is under way; then these items wait in the first actor's queue. */
 static void settle_and_send(struct life *life, actor_ref to, uint32_t row, uint32_t n)
 {
     life_quiesce(life);
     ledger->actor[0] = to;
     if (traced)
-        send_traced(life, to, row, n);
+        cast_send_traced(life->engine, to, row, n);
     else
         cast_send(life->engine, to, row, n);
 }
