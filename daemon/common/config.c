@@ -93,7 +93,7 @@ static int config_read_line(struct reader *reader, char *line)
     if (!config_key_is_valid(key, strlen(key)))
         return config_fail(reader, -EINVAL,
                            "'%.60s' is not a key: letters, digits, '-', '_' and '.'", key);
-    r = reader->set(reader->userdata, reader->section, key, value, reason);
+    r = reader->set(reader->userdata, reader->line, reader->section, key, value, reason);
     if (r == -ENOENT && reason[0] == '\0')
         return config_fail(reader, r, "unknown key '%.60s'", key);
     if (r < 0)

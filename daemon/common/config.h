@@ -13,10 +13,10 @@
 
 enum { CONFIG_LINE_MAX = 4096, CONFIG_TEXT_MAX = 512, CONFIG_FILE_MAX = 1 << 20 };
 
-/* Called for each key, in the file's order. `section` is "" before the first one. 0 goes on;
- * negative errno ends the reading, with a reason in `text` (CONFIG_TEXT_MAX bytes) that names the
- * key; -ENOENT with an empty text: the key is unknown. */
-typedef int (*config_set_fn)(void *userdata, const char *section, const char *key,
+/* Called for each key, in the file's order. `section` is "" before the first one; lines count from
+ * 1. 0 goes on; negative errno ends the reading, with a reason in `text` (CONFIG_TEXT_MAX bytes)
+ * that names the key; -ENOENT with an empty text: the key is unknown. */
+typedef int (*config_set_fn)(void *userdata, unsigned line, const char *section, const char *key,
                              const char *value, char *text);
 
 /* Both return 0 or a negative errno with "file:line: what is wrong" in `text` (CONFIG_TEXT_MAX

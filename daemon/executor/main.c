@@ -24,13 +24,14 @@ static void main_print_usage(FILE *out)
     fprintf(
         out,
         "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
-        "       odeon-executor --print-segment-size [--set KEY=VALUE ...]\n"
+        "       odeon-executor --print-segment-size [[--from WHERE] --set KEY=VALUE ...]\n"
         "       odeon-executor --check-plugin NAME <COPY\n"
         "\n"
         "Runs actors for odeond, which starts it: it is of no use by itself.\n"
         "\n"
-        "  --print-segment-size [--set KEY=VALUE ...]\n"
-        "                   print the bytes of memory that these settings need, and exit\n"
+        "  --print-segment-size [[--from WHERE] --set KEY=VALUE ...]\n"
+        "                   print the bytes of memory that these settings need, and exit; what is\n"
+        "                   said against a setting begins with WHERE it was given\n"
         "  --check-plugin NAME\n"
         "                   say what is wrong with the sealed copy of a plugin's file, and exit\n"
         "  --control-fd N   descriptor of the connection to odeond (default 3)\n"
@@ -90,6 +91,9 @@ struct arguments {
     const char *plugin; /* to be checked; NULL: none */
     size_t n_pairs;
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
+    /* where each was given, as people are told, and the next one will have been; NULL: nobody has
+     * said */
+    const char *origins[ODEON_PAGE_ROWS_MAX + 1];
 };
 
 /* KEY=VALUE in place. */
@@ -105,22 +109,24 @@ static bool main_parse_pair(char *text, struct arguments *arguments)
     return true;
 }
 
+static const struct option main_options[] = {
+    { "control-fd", required_argument, NULL, 'c' },
+    { "log-level", required_argument, NULL, 'l' },
+    { "print-segment-size", no_argument, NULL, 'p' },
+    { "check-plugin", required_argument, NULL, 'k' },
+    { "from", required_argument, NULL, 'f' },
+    { "set", required_argument, NULL, 's' },
+    { "version", no_argument, NULL, 'v' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+};
+
 /* -1: go on; else the exit status. */
 static int main_parse_arguments(int argc, char **argv, struct arguments *arguments)
 {
-    static const struct option options[] = {
-        { "control-fd", required_argument, NULL, 'c' },
-        { "log-level", required_argument, NULL, 'l' },
-        { "print-segment-size", no_argument, NULL, 'p' },
-        { "check-plugin", required_argument, NULL, 'k' },
-        { "set", required_argument, NULL, 's' },
-        { "version", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
     int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "", main_options, NULL)) != -1) {
         bool good = false;
 
         switch (option) {
@@ -141,6 +147,10 @@ static int main_parse_arguments(int argc, char **argv, struct arguments *argumen
             break;
         case 'k':
             arguments->plugin = optarg;
+            good = true;
+            break;
+        case 'f':
+            arguments->origins[arguments->n_pairs] = optarg;
             good = true;
             break;
         case 's':
@@ -165,6 +175,21 @@ static int main_parse_arguments(int argc, char **argv, struct arguments *argumen
     return -1;
 }
 
+/* Of the setting that is refused, if it is refused by itself. */
+static const char *main_find_origin(const struct arguments *arguments)
+{
+    struct settings settings;
+    struct explain explain;
+
+    settings_init(&settings, 1);
+    explain_init(&explain);
+    for (size_t i = 0; i < arguments->n_pairs; i++)
+        if (settings_parse(&settings, arguments->pairs[i].key, arguments->pairs[i].value,
+                           &explain) < 0)
+            return arguments->origins[i];
+    return NULL;
+}
+
 static int main_print_segment_size(const struct arguments *arguments)
 {
     struct explain explain;
@@ -172,7 +197,9 @@ static int main_print_segment_size(const struct arguments *arguments)
 
     explain_init(&explain);
     if (start_segment_size(arguments->pairs, arguments->n_pairs, &explain, &bytes) < 0) {
-        log_error("%s", explain.text);
+        const char *origin = main_find_origin(arguments);
+
+        log_error("%s%s%s", origin ? origin : "", origin ? ": " : "", explain.text);
         return EXIT_FAILURE;
     }
     printf("%" PRIu64 "\n", bytes);

@@ -12,7 +12,7 @@
 #include "daemon/supervisor/options.h"
 #include "daemon/supervisor/options_access.h"
 
-enum { RULE_STOPS_MOST = 1000000 };
+enum { RULE_STOPS_MOST = 1000000, ORIGIN_MAX = 320 };
 
 static const char usage[] =
     "usage: odeond [OPTION...]\n"
@@ -208,10 +208,9 @@ static const struct {
     { "actor", options_add_actor },
 };
 
-static int options_set_key(void *userdata, const char *section, const char *key, const char *value,
-                           char *text)
+static int options_set_key(struct config *config, const char *section, const char *key,
+                           const char *value, char *text)
 {
-    struct config *config = userdata;
     int r;
 
     if (strcmp(section, "executor") != 0) {
@@ -229,19 +228,45 @@ static int options_set_key(void *userdata, const char *section, const char *key,
     return r;
 }
 
+/* The file that is read, and for whom. */
+struct options_file {
+    struct config *config;
+    const char *path;
+};
+
+static int options_set_from_file(void *userdata, unsigned line, const char *section,
+                                 const char *key, const char *value, char *text)
+{
+    const struct options_file *file = userdata;
+    char origin[ORIGIN_MAX];
+    int r = options_set_key(file->config, section, key, value, text);
+
+    if (r < 0)
+        return r;
+    snprintf(origin, sizeof(origin), "%.300s:%u", file->path, line);
+    return setting_list_set_origin(&file->config->executor, key, origin);
+}
+
+static int options_set_from_line(struct config *config, const char *assignment, char *text)
+{
+    char key[64];
+    const char *value;
+    int r;
+
+    if (config_split(assignment, key, sizeof(key), &value) < 0) {
+        snprintf(text, CONFIG_TEXT_MAX, "--set %.100s: expected KEY=VALUE", assignment);
+        return -EINVAL;
+    }
+    r = options_set_key(config, "", key, value, text);
+    return r < 0 ? r : setting_list_set_origin(&config->executor, key, "--set");
+}
+
 /* What file and command line have in common goes through the same function. */
 static int options_apply_argument(struct config *config, int option, const char *value, char *text)
 {
-    char key[64];
-    const char *setting;
-
     switch (option) {
     case OPTION_SET:
-        if (config_split(value, key, sizeof(key), &setting) < 0) {
-            snprintf(text, CONFIG_TEXT_MAX, "--set %.100s: expected KEY=VALUE", value);
-            return -EINVAL;
-        }
-        return options_set_key(config, "", key, setting, text);
+        return options_set_from_line(config, value, text);
     case OPTION_EXECUTOR:
         return options_set_executor_path(config, value, text);
     case OPTION_PLUGIN:
@@ -325,7 +350,9 @@ int config_load(struct config *config, const struct options *options, char *text
         }
     }
     if (options->config_path_given || access(options->config_path, F_OK) == 0 || errno != ENOENT) {
-        r = config_read_file(options->config_path, known_sections, options_set_key, config, text);
+        struct options_file file = { .config = config, .path = options->config_path };
+
+        r = config_read_file(file.path, known_sections, options_set_from_file, &file, text);
         if (r < 0)
             return r;
     }

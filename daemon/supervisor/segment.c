@@ -21,7 +21,7 @@ static void segment_free_arguments(char **argv)
 
 static char **segment_make_arguments(const char *program, const struct setting_list *settings)
 {
-    char **argv = calloc(settings->n * 2 + 3, sizeof(*argv));
+    char **argv = calloc(settings->n * 4 + 3, sizeof(*argv));
     size_t n = 0;
 
     if (!argv)
@@ -29,9 +29,14 @@ static char **segment_make_arguments(const char *program, const struct setting_l
     if (!(argv[n++] = strdup(program)) || !(argv[n++] = strdup("--print-segment-size")))
         goto fail;
     for (size_t i = 0; i < settings->n; i++) {
+        const struct setting *setting = &settings->list[i];
+
+        if (setting->origin &&
+            (!(argv[n++] = strdup("--from")) || !(argv[n++] = strdup(setting->origin))))
+            goto fail;
         if (!(argv[n++] = strdup("--set")))
             goto fail;
-        if (asprintf(&argv[n], "%s=%s", settings->list[i].key, settings->list[i].value) < 0) {
+        if (asprintf(&argv[n], "%s=%s", setting->key, setting->value) < 0) {
             argv[n] = NULL;
             goto fail;
         }

@@ -10,9 +10,9 @@
 
 enum { SEGMENT_TEXT_MAX = PROGRAM_ASK_TEXT_MAX };
 
-/* Runs `program --print-segment-size --set KEY=VALUE...`; what it has to say against the settings
- * goes to our stderr. 0, or negative errno with a reason in `text`; -EINVAL: the executor refused
- * the settings. */
+/* Runs `program --print-segment-size --set KEY=VALUE...`, each behind `--from ORIGIN` if it has
+ * one; what it has to say against the settings goes to our stderr. 0, or negative errno with a
+ * reason in `text`; -EINVAL: the executor refused the settings. */
 int segment_ask_size(const char *program, const struct setting_list *settings, uint64_t *ret_size,
                      char *text);
 /* A sealed memory file of that size: the descriptor, or negative errno with a reason in `text`. */

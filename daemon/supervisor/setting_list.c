@@ -31,10 +31,26 @@ int setting_list_set(struct setting_list *settings, const char *key, const char 
     }
     if (old) {
         free(old->value);
+        free(old->origin);
         old->value = own_value;
+        old->origin = NULL;
     } else {
-        settings->list[settings->n++] = (struct setting){ own_key, own_value };
+        settings->list[settings->n++] = (struct setting){ .key = own_key, .value = own_value };
     }
+    return 0;
+}
+
+int setting_list_set_origin(struct setting_list *settings, const char *key, const char *origin)
+{
+    struct setting *setting = setting_list_find(settings, key);
+    char *own = setting ? strdup(origin) : NULL;
+
+    if (!setting)
+        return 0;
+    if (!own)
+        return -ENOMEM;
+    free(setting->origin);
+    setting->origin = own;
     return 0;
 }
 
@@ -48,8 +64,11 @@ const char *setting_list_get(const struct setting_list *settings, const char *ke
 int setting_list_merge(struct setting_list *to, const struct setting_list *from)
 {
     for (size_t i = 0; i < from->n; i++) {
-        int r = setting_list_set(to, from->list[i].key, from->list[i].value);
+        const struct setting *setting = &from->list[i];
+        int r = setting_list_set(to, setting->key, setting->value);
 
+        if (r == 0 && setting->origin)
+            r = setting_list_set_origin(to, setting->key, setting->origin);
         if (r < 0)
             return r;
     }
@@ -61,6 +80,7 @@ void setting_list_fini(struct setting_list *settings)
     for (size_t i = 0; i < settings->n; i++) {
         free(settings->list[i].key);
         free(settings->list[i].value);
+        free(settings->list[i].origin);
     }
     settings->n = 0;
 }

@@ -13,6 +13,7 @@ enum { SETTINGS_MAX = 256 };
 
 struct setting {
     char *key, *value;
+    char *origin; /* where it was given, as people are told; NULL: nobody has said */
 };
 struct setting_list {
     size_t n;
@@ -21,6 +22,8 @@ struct setting_list {
 
 /* Adds or replaces.  0, -ENOSPC, -ENOMEM. */
 int setting_list_set(struct setting_list *settings, const char *key, const char *value);
+/* Says where one was given, if it is there: whoever sets it again, forgets that. 0, -ENOMEM. */
+int setting_list_set_origin(struct setting_list *settings, const char *key, const char *origin);
 /* NULL: there is none. */
 const char *setting_list_get(const struct setting_list *settings, const char *key);
 /* Everything in `from` replaces what `to` has.  Errors as setting_list_set(). */

@@ -67,7 +67,16 @@ static void test_wrong(void **state)
     assert_int_equal(check_text("socket-mode = often\n"), REFUSED);
     expect("socket-mode");
     assert_int_equal(check_text("workers = 0\n"), REFUSED);
-    expect("setting workers: 0 is out of range");
+    expect("odeond.conf:1: setting workers: 0 is out of range");
+    assert_int_equal(check_text("[odeond]\n\n[executor]\nworkers = 1\nspin-us = 1h\n"), REFUSED);
+    expect("odeond.conf:5: setting spin-us: '1h' is not a number");
+    /* the last line of a key counts */
+    assert_int_equal(check_text("workers = 0\nworkers = 1\nworkers = often\n"), REFUSED);
+    expect("odeond.conf:3: setting workers: 'often'");
+    assert_int_equal(check_text("workers = 0\nworkers = 1\n"), DONE);
+    /* which no single line says */
+    assert_int_equal(check_text("workers = 2\nworkers-max = 1\n"), REFUSED);
+    expect("error: setting workers: 2 are more than workers-max = 1");
     assert_int_equal(check_text("wrokers = 1\n"), REFUSED);
     expect("wrokers");
     assert_int_equal(ctl(&service, output, sizeof(output), "--json config check %s", file),

@@ -21,7 +21,8 @@ struct seen {
     char text[512];
 };
 
-static int note(void *userdata, const char *section, const char *key, const char *value, char *text)
+static int note(void *userdata, unsigned line, const char *section, const char *key,
+                const char *value, char *text)
 {
     struct seen *seen = userdata;
     size_t used = strlen(seen->text);
@@ -32,7 +33,8 @@ static int note(void *userdata, const char *section, const char *key, const char
         snprintf(text, CONFIG_TEXT_MAX, "bad: '%.20s' will not do", value);
         return -EINVAL;
     }
-    snprintf(seen->text + used, sizeof(seen->text) - used, "%s/%s=%s;", section, key, value);
+    snprintf(seen->text + used, sizeof(seen->text) - used, "%u:%s/%s=%s;", line, section, key,
+             value);
     return 0;
 }
 
@@ -52,7 +54,7 @@ static void test_lines(void **state)
 
     (void)state;
     assert_int_equal(read_text(content, strlen(content), &seen, text), 0);
-    assert_string_equal(seen.text, "/a=1;one/b=2=3;two/c.d_e-f=;two/last=\"x y\";");
+    assert_string_equal(seen.text, "3:/a=1;5:one/b=2=3;8:two/c.d_e-f=;9:two/last=\"x y\";");
     assert_int_equal(read_text("", 0, &seen, text), 0);
 }
 
@@ -90,7 +92,7 @@ static void test_a_line_means_one_thing(void **state)
     (void)state;
     assert_int_equal(read_text(content, strlen(content), &seen, text), 0);
     assert_string_equal(seen.text,
-                        "one/run=/srv/a ;b;one/workers=2;one/throughput=16;one/x=1 # two;");
+                        "2:one/run=/srv/a ;b;3:one/workers=2;4:one/throughput=16;5:one/x=1 # two;");
     assert_true(read_text("[one]\na:b\n", 10, &seen, text) < 0);
     memset(section, 's', sizeof(section));
     memcpy(section, "[one", 4);
@@ -124,7 +126,7 @@ static void test_files(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "[one]\na=1\n", 10), 10);
     assert_int_equal(config_read_file(path, sections, note, &seen, text), 0);
-    assert_string_equal(seen.text, "one/a=1;");
+    assert_string_equal(seen.text, "2:one/a=1;");
     assert_int_equal(ftruncate(fd, CONFIG_FILE_MAX + 1), 0);
     assert_int_equal(config_read_file(path, sections, note, &seen, text), -EFBIG);
     /* the largest that there can be is read, to its end: a hole is no text */

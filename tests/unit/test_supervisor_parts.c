@@ -203,19 +203,52 @@ static void test_plugin_store(void **state)
     free(store);
 }
 
-static int ask(const char *script, uint64_t *ret_size, char *text)
+static int ask_with(const char *script, const char *origin, uint64_t *ret_size, char *text)
 {
-    struct setting_list settings = { 0 };
+    struct setting_list given = { 0 }, settings = { 0 };
     char path[128];
     int r;
 
     snprintf(path, sizeof(path), "%s", in_base("program"));
     write_file(path, script, 0700);
-    assert_int_equal(setting_list_set(&settings, "a", "b c"), 0);
+    assert_int_equal(setting_list_set(&given, "a", "b c"), 0);
+    if (origin)
+        assert_int_equal(setting_list_set_origin(&given, "a", origin), 0);
+    assert_int_equal(setting_list_merge(&settings, &given), 0);
+    setting_list_fini(&given);
     r = segment_ask_size(path, &settings, ret_size, text);
     setting_list_fini(&settings);
     unlink(path);
     return r;
+}
+
+static int ask(const char *script, uint64_t *ret_size, char *text)
+{
+    return ask_with(script, NULL, ret_size, text);
+}
+
+/* Where a setting was given goes with it, until it is given again. */
+static void test_origins(void **state)
+{
+    static const char script[] =
+        "#!/bin/sh\n"
+        "[ \"$*\" = '--print-segment-size --from file:3 --set a=b c' ] && echo 65536\n";
+    char text[SEGMENT_TEXT_MAX] = "";
+    struct setting_list settings = { 0 };
+    uint64_t size = 0;
+
+    (void)state;
+    assert_int_equal(ask_with(script, "file:3", &size, text), 0);
+    assert_int_equal(ask_with(script, "file:4", &size, text), -EINVAL);
+    assert_int_equal(setting_list_set_origin(&settings, "a", "nobody's"), 0);
+    assert_int_equal(settings.n, 0);
+    assert_int_equal(setting_list_set(&settings, "a", "1"), 0);
+    assert_int_equal(setting_list_set_origin(&settings, "a", "here"), 0);
+    assert_int_equal(setting_list_set_origin(&settings, "a", "there"), 0);
+    assert_string_equal(settings.list[0].origin, "there");
+    assert_int_equal(setting_list_set(&settings, "a", "2"), 0);
+    assert_null(settings.list[0].origin);
+    setting_list_fini(&settings);
 }
 
 static void test_segment_size(void **state)
@@ -374,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_plugin_store),
         cmocka_unit_test(test_plugin_order),
         cmocka_unit_test(test_segment_size),
+        cmocka_unit_test(test_origins),
         cmocka_unit_test(test_child),
         cmocka_unit_test(test_finding_the_program),
     };
