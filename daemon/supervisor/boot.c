@@ -41,7 +41,7 @@ static void boot_note_further(struct seat *seat, uint32_t reached, uint32_t *mos
 }
 
 /* The place in the list, from 1, of the plugin whose start runs; 0: none does. Loads that are not
- * over are shown in the same word (stats_layout.h), or a former odeond's executor has left it. */
+ * over are shown in the same word (stats_layout.h). */
 static uint32_t boot_find_start(const struct seat *seat)
 {
     uint32_t left = atomic_load_explicit(&seat->stats.header->plugin_loading, memory_order_relaxed);
@@ -282,7 +282,9 @@ static int boot_start_executor(struct seat *seat)
     if (r < 0)
         return r;
     seat->boot.told_level = level;
-    boot_note_step(seat, START_VERIFIED, 0); /* a former odeond may have left it */
+    boot_note_step(seat, START_VERIFIED, 0); /* a former odeond may have left it ... */
+    /* ... and this: what that one's executor loaded is not to be blamed for this one's end */
+    atomic_store_explicit(&seat->stats.header->plugin_loading, 0, memory_order_relaxed);
     boot_note_step(seat, START_FORKED, uv_hrtime());
     uv_timer_start(&seat->boot.starts_timer, boot_on_starts_look, STARTS_LOOK_MS, STARTS_LOOK_MS);
     log_info("executor started, process %d", (int)seat->executor.child.pid);
