@@ -84,6 +84,9 @@ enum start_step {
     START_STEPS
 };
 
+/* Of `plugin_loading`: the one that a client has asked for. */
+#define PLUGIN_LOADING_ASKED UINT32_MAX
+
 struct stats_header {
     _Atomic uint64_t magic;
     uint32_t version, header_size, worker_size, n_stats, worker_offset, workers_max;
@@ -110,8 +113,8 @@ struct stats_header {
     char stealing_name[32]; /* written by the control thread alone; always NUL-terminated */
     struct stats_recovery recovery_last, recovery_total;
     char steal_mode_name[16]; /* as stealing_name */
-    /* at a start: the plugin of so many that is being loaded, or whose start runs, from 1; 0: none.
-     * Control thread, odeond */
+    /* at a start: the plugin of so many that is being loaded, or whose start runs, from 1; 0: none;
+     * PLUGIN_LOADING_ASKED. Control thread, odeond */
     _Atomic uint32_t plugin_loading;
     /* CLOCK_MONOTONIC; 0: not yet.  Cleared by odeond when an executor ends */
     _Atomic uint64_t start_ns[START_STEPS];

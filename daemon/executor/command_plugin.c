@@ -69,7 +69,7 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     if (fd < 0)
         return explain_set(&reply->explain, -EBADF,
                            "the request to load a plugin came without the plugin's file");
-    executor_publish_loading(executor, place);
+    executor_publish_loading(executor, place > 0 ? place : PLUGIN_LOADING_ASKED);
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
     executor_publish_loading(executor, 0);
     if (r < 0) {

@@ -180,6 +180,8 @@ static void executor_link_on_exit_of_child(void *userdata, int wait_status)
         executor->channel = NULL;
     }
     executor->state = LINK_DOWN;
+    if (executor->ops->ended)
+        executor->ops->ended(executor->userdata, wait_status);
     executor_link_fail_sent(
         executor, -ECONNRESET,
         "the executor was restarted while the request was running; whether it was carried "

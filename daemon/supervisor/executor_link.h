@@ -64,8 +64,10 @@ struct link_request {
 struct link_ops {
     /* A report that answers no request. */
     void (*report)(void *userdata, const Odeon__Report *report);
-    /* The process has ended; what it had reported before was handed over, its requests have been
-     * answered. */
+    /* The process has ended; what it had reported before was handed over, and what is left of its
+     * requests is about to be told so. NULL: nobody wants to know. */
+    void (*ended)(void *userdata, int wait_status);
+    /* ... and has been. */
     void (*exited)(void *userdata, int wait_status);
     /* What could not be sent may be sent now (executor_link.E5). */
     void (*again)(void *userdata);

@@ -3,6 +3,7 @@
 #include "daemon/supervisor/load_watch.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "daemon/common/log.h"
@@ -46,6 +47,26 @@ static void load_watch_on_look(uv_timer_t *timer)
         uv_timer_stop(timer);
     else if (load_watch_is_late(seat, request))
         load_watch_end(seat, request);
+}
+
+/* Whom odeond ended itself has been spoken of. */
+void load_watch_on_end(struct seat *seat, int wait_status)
+{
+    const struct link_request *request =
+        executor_link_find_clients(&seat->executor, ODEON__REQUEST__BODY_PLUGIN_LOAD);
+    char text[512], how[64];
+
+    if (!request || request->id == 0 || executor_link_was_killed(&seat->executor, wait_status) ||
+        atomic_load_explicit(&seat->stats.header->plugin_loading, memory_order_relaxed) !=
+            PLUGIN_LOADING_ASKED)
+        return;
+    child_describe_status(wait_status, how, sizeof(how));
+    snprintf(text, sizeof(text),
+             "plugin %.255s: the executor has died (%s) while its constructors and its start ran; "
+             "the next one comes up without it",
+             request->request->plugin_load->path, how);
+    log_error("%s; user %u had asked for it", text, (unsigned)request->asker.uid);
+    executor_link_fail(&seat->executor, request->id, -EINVAL, text);
 }
 
 void load_watch_note_answer(struct seat *seat)

@@ -220,6 +220,11 @@ static void supervisor_on_report(void *userdata, const Odeon__Report *report)
     reports_handle(userdata, report);
 }
 
+static void supervisor_on_ended(void *userdata, int wait_status)
+{
+    load_watch_on_end(userdata, wait_status);
+}
+
 static void supervisor_on_exited(void *userdata, int wait_status)
 {
     boot_on_exited(userdata, wait_status);
@@ -237,6 +242,7 @@ static void supervisor_on_again(void *userdata)
 }
 
 static const struct link_ops supervisor_link_ops = { .report = supervisor_on_report,
+                                                     .ended = supervisor_on_ended,
                                                      .exited = supervisor_on_exited,
                                                      .again = supervisor_on_again };
 

@@ -361,6 +361,88 @@ static void test_hang_in_load_ends_the_executor(void **state)
     end(&service);
 }
 
+static void *load_hanging(void *argument)
+{
+    return (void *)(intptr_t)odeon_plugin_load(argument, TEST_PLUGINS "/hang_in_load.so");
+}
+
+/* A plugin that waits behind one that hangs has not been begun, and is not what the executor has
+ * died of. */
+static void test_who_waits_behind_a_hang_is_not_blamed(void **state)
+{
+    struct odeon_client *client, *other;
+    struct service service;
+    pthread_t thread;
+    void *result;
+    int64_t later;
+    int r;
+
+    (void)state;
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "plugin-load-ms=300", NULL });
+    client = service_connect(&service, "hangs");
+    other = service_connect(&service, "waits");
+    assert_int_equal(pthread_create(&thread, NULL, load_hanging, client), 0);
+    later = time_ns() + MILLISECONDS(100);
+    while (time_ns() < later)
+        pause_briefly();
+    r = odeon_plugin_load(other, TEST_PLUGINS "/good.so");
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_int_equal((intptr_t)result, -ETIMEDOUT);
+    if (r != 0 && r != -ETIMEDOUT) /* it was first; or a machine has taken its time */
+        assert_int_equal(r, -ECONNRESET);
+    assert_false(service_log_has(&service, "had asked for it"));
+    odeon_client_disconnect(client);
+    odeon_client_disconnect(other);
+    end(&service);
+}
+
+static void *load_deadly(void *argument)
+{
+    return (void *)(intptr_t)odeon_plugin_load(argument, TEST_PLUGINS "/crash_in_load.so");
+}
+
+/* Who has asked for it is told what it was, others that the executor was restarted, or nothing. */
+static void test_death_in_load_is_told(void **state)
+{
+    struct odeon_list *list = NULL;
+    struct odeon_client *client, *other;
+    struct service service;
+    pthread_t thread;
+    pid_t executor;
+    void *result;
+    int r;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, NULL });
+    client = service_connect(&service, "restart");
+    other = service_connect(&service, "other");
+    assert_int_equal(odeon_plugin_load(client, TEST_PLUGINS "/crash_in_load.so"), -EINVAL);
+    assert_non_null(strstr(odeon_error_text(), "crash_in_load.so: the executor has died ("));
+    assert_non_null(strstr(odeon_error_text(), "while its constructors and its start ran"));
+    assert_true(service_log_has(&service, "had asked for it"));
+    assert_true(wait_until(service_state(&service).executor_restarts == 1));
+    assert_int_equal(odeon_plugin_list(client, 0, 0, &list), 0);
+    assert_int_equal(list->n, 0);
+    odeon_list_free(list);
+    /* another one behind it is not blamed */
+    assert_int_equal(pthread_create(&thread, NULL, load_deadly, client), 0);
+    r = odeon_plugin_load(other, TEST_PLUGINS "/good.so");
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_int_equal((intptr_t)result, -EINVAL);
+    assert_true(r == 0 || r == -ECONNRESET);
+    /* a later end is nobody's fault */
+    assert_true(wait_until(service_state(&service).executor_restarts == 2));
+    service_wait_executor(&service, 0);
+    executor = service_executor(&service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    assert_true(wait_until(service_state(&service).executor_restarts == 3));
+    assert_int_equal(service_log_count(&service, "had asked for it"), 2);
+    odeon_client_disconnect(client);
+    odeon_client_disconnect(other);
+    end(&service);
+}
+
 /* Who asks for a plugin while an executor starts waits for it, and what the start takes, which is
  * longer than one may each time, is not what that plugin takes. */
 static void test_slow_start_is_no_hang(void **state)
@@ -556,6 +638,8 @@ int main(void)
         cmocka_unit_test(test_crash_that_passes_is_survived),
         cmocka_unit_test(test_crash_in_init_ends_the_actor),
         cmocka_unit_test(test_hang_in_load_ends_the_executor),
+        cmocka_unit_test(test_who_waits_behind_a_hang_is_not_blamed),
+        cmocka_unit_test(test_death_in_load_is_told),
         cmocka_unit_test(test_slow_start_is_no_hang),
         cmocka_unit_test(test_slow_ones_have_their_turns),
         cmocka_unit_test(test_a_refused_plugin_is_replaced),

@@ -315,7 +315,8 @@ ODEON_API int odeon_plugin_list(struct odeon_client *client, uint64_t after, uin
                                 struct odeon_list **ret); /* struct odeon_plugin_info */
 /* Asks the service to load the plugin at `path` (absolute), and waits until it is loaded: requests
  * that are sent meanwhile may be answered before. Refusals: -EINVAL and a text with field, theirs,
- * ours; -ETIMEDOUT: the file could not be read within 30 s; -EBUSY: too many are being read. */
+ * ours, or that the executor has died of it, and is started again without it; -ETIMEDOUT: the file
+ * could not be read within 30 s; -EBUSY: too many are being read. */
 ODEON_API int odeon_plugin_load(struct odeon_client *client, const char *path);
 /* -EBUSY: odeon_error_text() lists what blocks it. */
 ODEON_API int odeon_plugin_unload(struct odeon_client *client, const char *name);
