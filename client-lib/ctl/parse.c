@@ -147,6 +147,8 @@ static int parse_check(struct ctl *ctl)
                         name, ctl->words[c->words_max], name, *c->arguments ? " " : "",
                         c->arguments);
 
+    if (ctl->option[OPTION_TYPE] && !*ctl->option[OPTION_TYPE]) /* which would be all types */
+        return ctl_fail(ctl, CTL_USAGE, "--type: it is empty. Write --type TYPE, or leave it out");
     if (ctl->option[OPTION_LIMIT] &&
         (!ctl_number_parse(ctl->option[OPTION_LIMIT], &ctl->limit) || !ctl->limit))
         return ctl_fail(ctl, CTL_USAGE, "--limit: '%s' is not a number of rows. Write 1 or more",

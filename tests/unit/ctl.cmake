@@ -10,7 +10,7 @@ foreach(noun odeon actor client group letter message observe plugin port stats t
     list(APPEND fake_odeon ${CMAKE_CURRENT_LIST_DIR}/fake_${noun}.c)
 endforeach()
 
-foreach(module doctor table messages sums topology)
+foreach(module doctor table messages mistakes sums topology)
     add_executable(test_ctl_${module} ${CMAKE_CURRENT_LIST_DIR}/test_ctl_${module}.c
         ${fake_odeon})
     target_link_libraries(test_ctl_${module} PRIVATE odeon_options odeonctl_core odeon_static
@@ -34,7 +34,7 @@ add_test(NAME unit/trace_tree COMMAND test_trace_tree)
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
-set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages unit/ctl_sums
-    unit/ctl_topology unit/ctl_manual
+set_tests_properties(unit/ctl_doctor unit/ctl_table unit/ctl_messages
+    unit/ctl_mistakes unit/ctl_sums unit/ctl_topology unit/ctl_manual
     unit/top_table unit/top_draw unit/top_requests unit/top_threads unit/trace_tree
     PROPERTIES LABELS "unit;cpu-600")

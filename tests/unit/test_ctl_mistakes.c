@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words for odeonctl that say nothing, or what nobody knows: none of them may do more than what
+ * was meant, and what is told names the word. A library without a service is behind it. */
+#include "tests/unit/ctl_run.h"
+
+/* A script whose variable is empty writes it. It ended every actor of the service. */
+static void test_no_type_is_not_all_types(void **state)
+{
+    static const char *const lines[] = { "actor|stop|--type|",
+                                         "actor|stop|--type=", "actor|list|--type|",
+                                         "dlq|list|--type|", "trace|--past|--type|" };
+
+    (void)state;
+    fake.n_actors = 3;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_int_equal(run(lines[i]), CTL_USAGE);
+        check_has(err, "--type: it is empty. Write --type TYPE");
+        assert_string_equal(out, "");
+    }
+    assert_true(fake.to == ODEON_NOBODY);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_type_is_not_all_types),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
