@@ -221,9 +221,18 @@ int ctl_completion(struct ctl *ctl)
 
     if (strcmp(ctl->words[0], "names") == 0 && ctl->n_words == 2)
         return completion_names_print(ctl, ctl->words[1]);
-    if (strcmp(ctl->words[0], "bash") != 0 || ctl->n_words != 1)
+    if (strcmp(ctl->words[0], "names") == 0)
+        return ctl_fail(ctl, CTL_USAGE,
+                        "completion names: of what is missing. Write odeonctl completion names "
+                        "KIND");
+    if (strcmp(ctl->words[0], "bash") != 0)
         return ctl_fail(ctl, CTL_USAGE, "completion: there is none for '%s'. Write bash",
                         ctl->words[0]);
+    if (ctl->n_words != 1)
+        return ctl_fail(ctl, CTL_USAGE,
+                        "completion bash: '%s' is one argument too many. Write odeonctl completion "
+                        "bash",
+                        ctl->words[1]);
     fputs("# bash completion for odeonctl\n", out);
     completion_function_of_names(out);
     completion_function_of_offers(out);

@@ -20,12 +20,30 @@ static void test_no_type_is_not_all_types(void **state)
     assert_true(fake.to == ODEON_NOBODY);
 }
 
+static void check_usage(const char *line, const char *says)
+{
+    if (run(line) != CTL_USAGE || !strstr(err, says))
+        fail_msg("%s: '%s'", line, err);
+    assert_string_equal(out, "");
+}
+
+/* "bash" was refused with "Write bash". */
+static void test_completion(void **state)
+{
+    (void)state;
+    check_usage("completion|zsh", "there is none for 'zsh'. Write bash");
+    check_usage("completion|bash|zsh", "'zsh' is one argument too many. Write odeonctl completion "
+                                       "bash");
+    check_usage("completion|names", "of what is missing. Write odeonctl completion names KIND");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_no_type_is_not_all_types),
+        TEST(test_completion),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
