@@ -52,6 +52,17 @@ static int parse_option(struct ctl *ctl, int argc, char **argv, int *at)
     return ctl_fail(ctl, CTL_USAGE, "--%s: there is no such option. See odeonctl help", written);
 }
 
+/* The word begins with one dash: "-n" without its number, or what there is not. */
+static int parse_refuse_short(struct ctl *ctl, const char *word)
+{
+    if (!strcmp(word, "-n"))
+        return ctl_fail(ctl, CTL_USAGE, "-n: its value is missing. Write -n N");
+    if (!strncmp(word, "-n", 2) && strspn(word + 2, "0123456789") == strlen(word + 2))
+        return ctl_fail(ctl, CTL_USAGE, "%s: its value is a word of its own. Write -n %s", word,
+                        word + 2);
+    return ctl_fail(ctl, CTL_USAGE, "%s: options have long names here. See odeonctl help", word);
+}
+
 /* Takes the options out of argv; what is left are the words, in their order. */
 static int parse_options(struct ctl *ctl, int argc, char **argv)
 {
@@ -71,8 +82,7 @@ static int parse_options(struct ctl *ctl, int argc, char **argv)
             if (code)
                 return code;
         } else if (options && argv[i][0] == '-' && argv[i][1]) {
-            return ctl_fail(ctl, CTL_USAGE, "%s: options have long names here. See odeonctl help",
-                            argv[i]);
+            return parse_refuse_short(ctl, argv[i]);
         } else {
             ctl->words[n++] = argv[i];
         }

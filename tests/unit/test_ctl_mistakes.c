@@ -37,6 +37,15 @@ static void test_completion(void **state)
     check_usage("completion|names", "of what is missing. Write odeonctl completion names KIND");
 }
 
+/* The one short option with a value: there was none of it, it said. */
+static void test_short_count_without_number(void **state)
+{
+    (void)state;
+    check_usage("top|-n", "-n: its value is missing. Write -n N");
+    check_usage("top|-n3", "Write -n 3");
+    check_usage("top|-nx", "-nx: options have long names here");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -44,6 +53,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_no_type_is_not_all_types),
         TEST(test_completion),
+        TEST(test_short_count_without_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
