@@ -105,16 +105,16 @@ bool stats_is_grouped(const char *name)
     return false;
 }
 
-/* --stats; else beside the socket that --socket names; else what the library finds. */
+/* --stats, else $ODEON_STATS, else beside the socket; NULL: no memory. */
 static char *stats_path(const struct ctl *ctl)
 {
-    const char *given = ctl->option[OPTION_STATS], *socket = ctl->option[OPTION_SOCKET], *slash;
+    const char *given = ctl->option[OPTION_STATS], *socket = ctl_socket_path(ctl), *slash;
     char *path = NULL;
 
-    if (given)
+    if (!given || !*given)
+        given = getenv("ODEON_STATS");
+    if (given && *given)
         return strdup(given);
-    if (!socket || getenv("ODEON_STATS"))
-        return NULL;
     slash = strrchr(socket, '/');
     if (asprintf(&path, "%.*sstats", slash ? (int)(slash - socket) + 1 : 0, socket) < 0)
         return NULL;
@@ -124,9 +124,11 @@ static char *stats_path(const struct ctl *ctl)
 int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
 {
     char *path = stats_path(ctl);
-    const char *shown = path ? path : "in the usual place";
     int r, code = 0;
 
+    if (!path)
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot read the statistics: no memory. Free memory and try again");
     r = odeon_stats_open(path, ret);
     if (r < 0 && quiet)
         code = CTL_UNREACHABLE;
@@ -134,9 +136,9 @@ int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
         code = ctl_fail(ctl, CTL_UNREACHABLE,
                         "cannot read the statistics: no service has left any (%s). Start odeond, "
                         "or name its file with --stats",
-                        shown);
+                        path);
     else if (r < 0) {
-        code = ctl_refuse(ctl, r, "cannot read the statistics (%s)", shown);
+        code = ctl_refuse(ctl, r, "cannot read the statistics (%s)", path);
         if (r != -EPROTO && r != -EACCES && r != -EPERM)
             code = CTL_UNREACHABLE;
     }

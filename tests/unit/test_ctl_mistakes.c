@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for odeonctl that say nothing, or what nobody knows: none of them may do more than what
  * was meant, and what is told names the word. A library without a service is behind it. */
+#include <errno.h>
+
 #include "tests/unit/ctl_run.h"
 
 /* A script whose variable is empty writes it. It ended every actor of the service. */
@@ -46,6 +48,26 @@ static void test_short_count_without_number(void **state)
     check_usage("top|-nx", "-nx: options have long names here");
 }
 
+/* Who has set the variable and forgotten was sent to the usual place, which was not looked at. */
+static void test_missing_statistics_are_named(void **state)
+{
+    (void)state;
+    fake.stats_result = -ENOENT;
+    setenv("ODEON_STATS", "/x/stats", 1);
+    assert_int_equal(run("stats"), CTL_UNREACHABLE);
+    check_has(err, "no service has left any (/x/stats)");
+    assert_int_equal(run("stats|--stats|/y/stats"), CTL_UNREACHABLE);
+    check_has(err, "no service has left any (/y/stats)");
+    setenv("ODEON_STATS", "", 1);
+    assert_int_equal(run("stats"), CTL_UNREACHABLE);
+    check_has(err, "no service has left any (" ODEON_STATS_DEFAULT ")");
+    assert_int_equal(run("stats|--socket|/z/control.sock"), CTL_UNREACHABLE);
+    check_has(err, "no service has left any (/z/stats)");
+    setenv("ODEON_SOCKET", "/w/control.sock", 1);
+    assert_int_equal(run("stats"), CTL_UNREACHABLE);
+    check_has(err, "no service has left any (/w/stats)");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -54,6 +76,7 @@ int main(void)
         TEST(test_no_type_is_not_all_types),
         TEST(test_completion),
         TEST(test_short_count_without_number),
+        TEST(test_missing_statistics_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
