@@ -188,6 +188,15 @@ int ctl_of_find(struct ctl *ctl, char text[ODEON_REF_TEXT], const char **ret_fil
     return 0;
 }
 
+bool ctl_flush(struct ctl *ctl)
+{
+    if (fflush(ctl->out) != EOF)
+        return true;
+    if (!ctl->lost)
+        ctl->lost = errno;
+    return false;
+}
+
 int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal)
 {
     struct ctl ctl = { .out = out, .err = err, .terminal = terminal, .limit = UINT64_MAX };
@@ -204,10 +213,10 @@ int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal)
         code = ctl.command->run(&ctl);
     ctl.client = odeon_client_disconnect(ctl.client);
     free(words);
-    if (fflush(out) == EOF || ferror(out)) {
+    if (!ctl_flush(&ctl) || ferror(out)) {
         int lost = ctl_fail(&ctl, CTL_REFUSED,
                             "cannot write the output: %s. See that its end is open and has room",
-                            strerror(errno));
+                            ctl.lost ? strerror(ctl.lost) : "a part of it is lost");
 
         code = code ? code : lost;
     }

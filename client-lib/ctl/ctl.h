@@ -42,6 +42,7 @@ struct ctl {
     bool json, legend, terminal;
     uint64_t limit; /* rows at most; UINT64_MAX: all */
     uint64_t after; /* first page begins after this key */
+    int lost; /* why output could not be written, as errno says it; 0: it was, or nobody asked */
     struct odeon_client *client;
 };
 
@@ -49,6 +50,9 @@ struct ctl {
 int ctl_main(int argc, char **argv);
 /* The same, writing to other streams; `terminal`: `out` is one. */
 int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal);
+
+/* Writes what is on `out` so far. False: it cannot be written, and the run's end says why. */
+bool ctl_flush(struct ctl *ctl);
 
 /* Of the control socket, as options and environment name it. */
 const char *ctl_socket_path(const struct ctl *ctl);

@@ -112,6 +112,7 @@ static bool listen_write(const struct listen *l, const char *text, size_t size)
         if (look == LISTEN_HAS_ROOM)
             n = write(fd, text, size < PIPE_BUF ? size : PIPE_BUF);
         if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            l->ctl->lost = errno;
             if (errno != EPIPE)
                 (void)fwrite(text, 1, size, l->out);
             return false;

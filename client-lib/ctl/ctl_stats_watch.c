@@ -267,7 +267,7 @@ int stats_watch(struct ctl *ctl, struct odeon_stats *stats, double seconds, uint
                             .before = before,
                             .seconds = (double)(now->taken_ns - before->taken_ns) / 1e9 };
         code = watch_print(&w, n);
-        if (fflush(ctl->out) == EOF)
+        if (!ctl_flush(ctl))
             break; /* ctl_run() says so */
         snapshot_free(before);
         before = now;

@@ -362,7 +362,7 @@ static int top_run(struct top *top)
         code = top_look(top, n == 0);
         if (!code)
             code = top_print(top);
-        if (fflush(top->ctl->out) == EOF)
+        if (!ctl_flush(top->ctl))
             break; /* ctl_run() says so */
     }
     return code;

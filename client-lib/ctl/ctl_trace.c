@@ -247,7 +247,7 @@ static int trace_run(struct trace *trace)
     if (!code)
         code = trace_look(trace, past ? TRACE_PAST : TRACE_NONE);
     while (!code && !past && trace->left > 0) {
-        if (fflush(trace->ctl->out) == EOF)
+        if (!ctl_flush(trace->ctl))
             break; /* ctl_run() says so */
         if (!trace_pause(trace))
             break;

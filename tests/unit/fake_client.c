@@ -24,6 +24,7 @@ struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
 {
     fake.n_disconnects += client != NULL;
     odeon_result_free(client);
+    errno = EAGAIN; /* as the real one may leave it */
     return NULL;
 }
 

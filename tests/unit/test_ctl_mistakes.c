@@ -68,15 +68,37 @@ static void test_missing_statistics_are_named(void **state)
     check_has(err, "no service has left any (/w/stats)");
 }
 
+/* What looks again and again writes each look at once. Why that failed was forgotten at the end. */
+static void test_output_without_room_says_why(void **state)
+{
+    static const char *const commands[][2] = { { "stats", "0.01" }, { "top", "0.1" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char *argv[] = { (char *)"odeonctl", (char *)commands[i][0], (char *)"--count",
+                         (char *)"1",        (char *)"--watch",      (char *)commands[i][1] };
+        FILE *full = fopen("/dev/full", "we"), *err_file;
+        size_t size;
+
+        teardown(NULL);
+        err_file = open_memstream(&err, &size);
+        assert_non_null(full);
+        assert_non_null(err_file);
+        assert_int_equal(ctl_run(6, argv, full, err_file, false), CTL_REFUSED);
+        fclose(err_file);
+        fclose(full);
+        check_has(err, "cannot write the output: No space left on device");
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_type_is_not_all_types),
-        TEST(test_completion),
-        TEST(test_short_count_without_number),
-        TEST(test_missing_statistics_are_named),
+        TEST(test_no_type_is_not_all_types),     TEST(test_completion),
+        TEST(test_short_count_without_number),   TEST(test_missing_statistics_are_named),
+        TEST(test_output_without_room_says_why),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
