@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeond: the supervisor. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/supervisor.h"
@@ -36,6 +38,15 @@ static void main_ignore_signals(void)
         sigaction(ignored[i], &action, NULL);
 }
 
+/* A closed stream's number would be that of the next file, and the log would be written into it:
+ * into the statistics, or the lock. */
+static void main_keep_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", O_RDWR); /* the lowest number that is free is this one */
+}
+
 /* A wish to read the configuration again waits for the loop (supervisor.h): it is no death of a
  * service that has not come so far. */
 static void main_keep_reloads(void)
@@ -53,6 +64,7 @@ int main(int argc, char **argv)
     char text[OPTIONS_TEXT_MAX];
     int status;
 
+    main_keep_streams();
     main_ignore_signals();
     main_keep_reloads();
     switch (options_parse(&options, argc, argv, text)) {
