@@ -330,9 +330,11 @@ static int setting_parse(struct settings *settings, const struct setting *settin
 
 static int setting_unknown(const char *key, const char *value, struct explain *explain)
 {
-    explain_set(explain, -EINVAL, "unknown setting '%.64s' (value '%.64s'): known are", key, value);
+    explain_set(explain, -EINVAL, "unknown setting '%.64s' (value '%.64s'): the executor's are",
+                key, value);
     for (unsigned i = 0; i < N_SETTINGS; i++)
         explain_add(explain, "%s %s", i == 0 ? "" : ",", table[i].key);
+    explain_add(explain, "; those of odeond are in odeond.conf(5)");
     return -EINVAL;
 }
 

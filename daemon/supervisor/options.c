@@ -218,8 +218,15 @@ static int options_set_key(struct config *config, const char *section, const cha
             if (strcmp(own_keys[i].name, key) == 0)
                 return own_keys[i].set(config, value, text);
         r = options_access_set(config, key, value, text);
-        if (r != -ENOENT || strcmp(section, "odeond") == 0)
+        if (r != -ENOENT)
             return r;
+        if (strcmp(section, "odeond") == 0) {
+            snprintf(text, CONFIG_TEXT_MAX,
+                     "unknown key '%.60s' of odeond: odeond.conf(5) lists them; those of the "
+                     "executor stand in [executor]",
+                     key);
+            return r;
+        }
     }
     r = setting_list_set(&config->executor, key, value);
     if (r < 0)

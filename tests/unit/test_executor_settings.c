@@ -155,6 +155,9 @@ static void test_names(void **state)
     list[sizeof(list) - 1] = '\0';
     refuse("affinity", list, -ERANGE, "too long");
     refuse("colour", "red", -EINVAL, "unknown setting");
+    /* one of odeond's, written wrongly outside a section, comes here */
+    refuse("drain-timout-ms", "3", -EINVAL, ": the executor's are workers, workers-max,");
+    refuse("drain-timout-ms", "3", -EINVAL, "; those of odeond are in odeond.conf(5)");
     explain_init(&explain);
     assert_int_equal(settings_parse(&settings, "colour", "red", &explain), -EINVAL);
     assert_text_has(&explain, "throughput"); /* the known ones are listed */

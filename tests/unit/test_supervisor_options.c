@@ -140,7 +140,8 @@ static void test_mistakes_in_the_file(void **state)
     static const struct {
         const char *content, *text;
     } cases[] = {
-        { "[odeond]\nworkers = 1\n", ":2: unknown key 'workers'" },
+        { "[odeond]\nworkers = 1\n", ":2: unknown key 'workers' of odeond: odeond.conf(5) lists "
+                                     "them; those of the executor stand in [executor]" },
         { "[other]\n", ":1: unknown section [other]" },
         { "\ndrain-timeout-ms = soon\n",
           ":2: drain-timeout-ms: 'soon' is not a number of milliseconds" },
