@@ -23,6 +23,9 @@ struct reader {
     char *text;
 };
 
+/* U+FEFF, which some editors put before a text. */
+static const char config_mark[] = "\xef\xbb\xbf";
+
 static int __attribute__((format(printf, 3, 4)))
 config_fail(struct reader *reader, int error, const char *format, ...)
 {
@@ -109,6 +112,10 @@ int config_read_text(const char *label, const char *content, size_t size,
     };
     char line[CONFIG_LINE_MAX];
 
+    if (size >= sizeof(config_mark) - 1 && !memcmp(content, config_mark, sizeof(config_mark) - 1)) {
+        content += sizeof(config_mark) - 1;
+        size -= sizeof(config_mark) - 1;
+    }
     while (size > 0) {
         const char *newline = memchr(content, '\n', size);
         size_t length = newline ? (size_t)(newline - content) : size,

@@ -56,6 +56,11 @@ static void test_lines(void **state)
     assert_int_equal(read_text(content, strlen(content), &seen, text), 0);
     assert_string_equal(seen.text, "3:/a=1;5:one/b=2=3;8:two/c.d_e-f=;9:two/last=\"x y\";");
     assert_int_equal(read_text("", 0, &seen, text), 0);
+    /* some editors write one; nobody sees it, least of all in a message about it */
+    assert_int_equal(read_text("\xef\xbb\xbf[one]\na = 1\n", 15, &seen, text), 0);
+    assert_string_equal(seen.text, "2:one/a=1;");
+    assert_int_equal(read_text("\xef\xbb\xbf", 3, &seen, text), 0);
+    assert_int_equal(read_text("a = 1\n\xef\xbb\xbf[one]\n", 15, &seen, text), -EINVAL);
 }
 
 static void test_mistakes(void **state)
