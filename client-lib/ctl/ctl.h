@@ -75,6 +75,11 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref);
  * exit code, after a message. */
 int ctl_of_find(struct ctl *ctl, char text[ODEON_REF_TEXT], const char **ret_filter);
 
+/* The name of a type that is near, to be freed; NULL: there is none, or the very type is known. */
+char *ctl_type_nearest(struct ctl *ctl, const char *name);
+/* ctl_refuse() of what could not be done with a type, which may be one that nobody knows. */
+int ctl_type_refuse(struct ctl *ctl, int error, const char *what, const char *type);
+
 /* What words of the command are to fill (struct.c). */
 struct ctl_struct {
     const char *what;   /* for people: "the message 'counter_add'" */

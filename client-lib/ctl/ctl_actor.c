@@ -57,6 +57,7 @@ int ctl_actor_list(struct ctl *ctl)
     struct listing_source source = { .what = "cannot list the actors",
                                      .fetch = odeon_actor_list,
                                      .filter = ctl->option[OPTION_TYPE],
+                                     .by_type = true,
                                      .row_size = sizeof(struct odeon_actor_info),
                                      .add = actor_add };
 

@@ -107,7 +107,8 @@ static int actor_stop_type(struct ctl *ctl, const char *name, enum odeon_allocat
 {
     const struct listing_source source = { .what = "cannot list the actors of the type",
                                            .fetch = odeon_actor_list,
-                                           .filter = ctl->option[OPTION_TYPE] };
+                                           .filter = ctl->option[OPTION_TYPE],
+                                           .by_type = true };
     struct actor_stop_sums sums = { .how = how, .name = name };
     int code = listing_walk(ctl, &source, 0, actor_stop_page, &sums);
 

@@ -3,7 +3,9 @@
  * them. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
+#include "client-lib/ctl/suggest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +208,46 @@ static int message_parse_version(struct ctl *ctl, uint32_t *ret_version)
     return 0;
 }
 
+/* The name of a message that is near, to be freed; NULL: there is none, or the very one. */
+static char *message_nearest(struct ctl *ctl, const char *name)
+{
+    struct odeon_list *list = NULL;
+    struct suggestion near;
+    char *best = NULL;
+
+    if (odeon_message_list(ctl->client, 0, 0, &list) < 0)
+        return NULL;
+    suggestion_init(&near, name);
+    for (size_t i = 0; i < list->n; i++)
+        suggestion_offer(&near, ((const struct odeon_message_detail *)list->rows)[i].message.name);
+    if (near.best && strcmp(near.best, name) != 0)
+        best = strdup(near.best);
+    odeon_list_free(list);
+    return best;
+}
+
+static int message_refuse(struct ctl *ctl, int error, const char *name)
+{
+    char *why, *near;
+    int code;
+
+    if (error != -ENOENT)
+        return ctl_refuse(ctl, error, "cannot show the message '%s'", name);
+    why = strdup(odeon_error_text()); /* the next call replaces the text */
+    near = message_nearest(ctl, name);
+    if (near)
+        code = ctl_fail(ctl, CTL_REFUSED,
+                        "cannot show the message '%s': there is no message type '%s'. Did you mean "
+                        "%s?",
+                        name, name, near);
+    else
+        code = ctl_fail(ctl, CTL_REFUSED, "cannot show the message '%s': %s", name,
+                        why && *why ? why : "there is no such message");
+    free(near);
+    free(why);
+    return code;
+}
+
 int ctl_message_show(struct ctl *ctl)
 {
     struct odeon_message_detail *d = NULL;
@@ -219,7 +261,7 @@ int ctl_message_show(struct ctl *ctl)
         return code;
     r = odeon_message_detail(ctl->client, ctl->words[0], version, &d);
     if (r < 0)
-        return ctl_refuse(ctl, r, "cannot show the message '%s'", ctl->words[0]);
+        return message_refuse(ctl, r, ctl->words[0]);
     layout = message_lay_out(&d->message);
     if (ctl->json) {
         message_print_json(ctl, d, layout);

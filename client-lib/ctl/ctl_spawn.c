@@ -2,7 +2,6 @@
 /* odeonctl actor spawn: the new actor's arguments, and where it is to live. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/json.h"
-#include "client-lib/ctl/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,23 +9,6 @@
 #include <string.h>
 
 enum { SPAWN_ARGS_MAX = 232 }; /* as odeon_actor_spawn() says */
-
-/* The name of a type that is near, to be freed; NULL: there is none, or the very type is known. */
-static char *ctl_spawn_nearest_type(struct ctl *ctl, const char *name)
-{
-    struct odeon_list *list = NULL;
-    char *best;
-
-    if (odeon_type_list(ctl->client, 0, 0, &list) < 0)
-        return NULL;
-    best = suggestion_of_rows(list, sizeof(struct odeon_type_info), name);
-    if (best && strcmp(best, name) == 0) {
-        free(best);
-        best = NULL;
-    }
-    odeon_list_free(list);
-    return best;
-}
 
 static void ctl_spawn_print_ref(struct ctl *ctl, odeon_ref ref)
 {
@@ -49,7 +31,7 @@ static int ctl_spawn_fail(struct ctl *ctl, int error, const char *type)
     int code;
 
     if (error == -ENOENT)
-        near = ctl_spawn_nearest_type(ctl, type);
+        near = ctl_type_nearest(ctl, type);
     if (near)
         code =
             ctl_fail(ctl, CTL_REFUSED,

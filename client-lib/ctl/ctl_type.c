@@ -2,6 +2,11 @@
 /* odeonctl type: the actor types that the service knows. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
+#include "client-lib/ctl/suggest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int type_fetch(struct odeon_client *client, const char *filter, uint64_t after,
                       uint32_t rows, struct odeon_list **ret)
@@ -21,6 +26,42 @@ static void type_add(struct listing *listing, const void *row)
                                  CELL_TEXT(t->restart), CELL_TEXT(t->overflow),
                                  CELL_FLAG(t->quarantined != 0), CELL_NUMBER(t->args_size),
                                  CELL_TEXT(t->args_fields), CELL_LIST(t->accepts, t->n_accepts) });
+}
+
+char *ctl_type_nearest(struct ctl *ctl, const char *name)
+{
+    struct odeon_list *list = NULL;
+    char *best;
+
+    if (odeon_type_list(ctl->client, 0, 0, &list) < 0)
+        return NULL;
+    best = suggestion_of_rows(list, sizeof(struct odeon_type_info), name);
+    if (best && strcmp(best, name) == 0) {
+        free(best);
+        best = NULL;
+    }
+    odeon_list_free(list);
+    return best;
+}
+
+int ctl_type_refuse(struct ctl *ctl, int error, const char *what, const char *type)
+{
+    char *why, *near;
+    int code;
+
+    if (error != -ENOENT)
+        return ctl_refuse(ctl, error, "%s", what);
+    why = strdup(odeon_error_text()); /* the next call replaces the text */
+    near = ctl_type_nearest(ctl, type);
+    if (near)
+        code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no actor type '%s'. Did you mean %s?", what,
+                        type, near);
+    else
+        code =
+            ctl_fail(ctl, CTL_REFUSED, "%s: %s", what, why && *why ? why : "there is no such type");
+    free(near);
+    free(why);
+    return code;
 }
 
 int ctl_type_list(struct ctl *ctl)
@@ -52,11 +93,14 @@ int ctl_type_release(struct ctl *ctl)
 {
     const char *name = ctl->words[0];
     int code = ctl_connect(ctl), r;
+    char what[128];
 
     if (code)
         return code;
     r = odeon_type_release(ctl->client, name);
-    if (r < 0)
-        return ctl_refuse(ctl, r, "cannot release %s", name);
+    if (r < 0) {
+        snprintf(what, sizeof(what), "cannot release %s", name);
+        return ctl_type_refuse(ctl, r, what, name);
+    }
     return CTL_DONE;
 }

@@ -260,6 +260,8 @@ static int output_fetch(struct ctl *ctl, const struct listing_source *source, ui
 {
     int r = source->fetch(ctl->client, source->filter, after, rows, ret);
 
+    if (r < 0 && source->by_type && source->filter)
+        return ctl_type_refuse(ctl, r, source->what, source->filter);
     return r < 0 ? ctl_refuse(ctl, r, "%s", source->what) : 0;
 }
 

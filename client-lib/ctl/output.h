@@ -91,6 +91,7 @@ struct listing_source {
     int (*fetch)(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows,
                  struct odeon_list **ret);
     const char *filter;
+    bool by_type; /* the filter is an actor type's name */
     size_t row_size;
     void (*add)(struct listing *listing, const void *row);
     /* Of rows that are looked through here, one by one: whether this one is to be added, and what

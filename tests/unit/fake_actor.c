@@ -42,6 +42,8 @@ int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t aft
     (void)client;
     if (fake.call_result < 0)
         return fake.call_result;
+    if (fake.knows_types && type && strcmp(type, "counter") != 0)
+        return -ENOENT;
     snprintf(fake.type_filter, sizeof(fake.type_filter), "%s", type ? type : "");
     *ret = fake_list(n, sizeof(struct odeon_actor_info));
     for (size_t i = 0; i < n; i++)

@@ -29,6 +29,7 @@ struct fake {
     const char *message_fields, *args_fields;
     uint32_t args_size;
     int type_unloaded;
+    int knows_types;           /* "counter" alone; else any name is one */
     const char *receiver_type; /* of the actor that is shown */
     int accepts_other;         /* that actor takes the second of fake_accepts alone */
     int accepts_nothing;       /* ... or none: its plugin is not loaded */

@@ -58,5 +58,5 @@ int odeon_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
 int odeon_type_release(struct odeon_client *client, const char *name)
 {
     (void)client;
-    return strcmp(name, "counter") == 0 ? 0 : -EALREADY;
+    return strcmp(name, "counter") == 0 ? 0 : fake.knows_types ? -ENOENT : -EALREADY;
 }

@@ -91,6 +91,35 @@ static void test_output_without_room_says_why(void **state)
     }
 }
 
+/* As the manual says of types and messages: the nearest is suggested, and nothing is done. */
+static void test_nearest_types_and_messages(void **state)
+{
+    static const struct {
+        const char *line, *says;
+    } bad[] = {
+        { "actor|list|--type|countr", "there is no actor type 'countr'. Did you mean counter?" },
+        { "actor|stop|--type|countr", "there is no actor type 'countr'. Did you mean counter?" },
+        { "type|release|countr", "there is no actor type 'countr'. Did you mean counter?" },
+        { "message|show|counter_ad",
+          "there is no message type 'counter_ad'. Did you mean counter_add?" },
+        /* nothing is near: what the service says */
+        { "actor|list|--type|x", "cannot list the actors: none such" },
+        { "type|release|x", "cannot release x: none such" },
+        { "message|show|x", "cannot show the message 'x': none such" },
+        { "message|show|counter_add|2", "cannot show the message 'counter_add': none such" },
+    };
+
+    (void)state;
+    fake.n_actors = 3;
+    fake.knows_types = 1;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        fake_say("none such");
+        if (run(bad[i].line) != CTL_REFUSED || !strstr(err, bad[i].says))
+            fail_msg("%s: '%s'", bad[i].line, err);
+    }
+    assert_true(fake.to == ODEON_NOBODY);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -98,7 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_no_type_is_not_all_types),     TEST(test_completion),
         TEST(test_short_count_without_number),   TEST(test_missing_statistics_are_named),
-        TEST(test_output_without_room_says_why),
+        TEST(test_output_without_room_says_why), TEST(test_nearest_types_and_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
