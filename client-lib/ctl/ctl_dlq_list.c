@@ -157,6 +157,8 @@ static int dlq_list_check_reason(struct ctl *ctl)
 {
     const char *word = ctl->option[OPTION_REASON], *name;
     struct suggestion near;
+    char names[512] = "";
+    size_t used = 0;
 
     if (!word)
         return 0;
@@ -166,12 +168,13 @@ static int dlq_list_check_reason(struct ctl *ctl)
         if (strcmp(name, word) == 0)
             return 0;
         suggestion_offer(&near, name);
+        if (used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+                                     name);
     }
-    return ctl_fail(ctl, CTL_USAGE,
-                    "--reason: there is no reason '%s'.%s%s%s See what odeonctl dlq "
-                    "list --summary has",
+    return ctl_fail(ctl, CTL_USAGE, "--reason: there is no reason '%s'.%s%s%s Write one of %s",
                     word, near.best ? " Did you mean " : "", near.best ? near.best : "",
-                    near.best ? "?" : "");
+                    near.best ? "?" : "", names);
 }
 
 int ctl_dlq_list(struct ctl *ctl)

@@ -54,10 +54,10 @@ static int ctl_spawn_parse_number(struct ctl *ctl, enum option option, const cha
     uint64_t number;
 
     if (!ctl_number_parse(ctl->option[option], &number) || number >= UINT32_MAX)
-        return ctl_fail(ctl, CTL_USAGE,
-                        "--%s: '%s' is not a number of a %s. odeonctl status and executor show say "
-                        "which there are",
-                        option_table[option].name, ctl->option[option], what);
+        return ctl_fail(
+            ctl, CTL_USAGE,
+            "--%s: '%s' is not a number of a %s. odeonctl topology says which there are",
+            option_table[option].name, ctl->option[option], what);
     *ret_number = (uint32_t)number;
     return 0;
 }

@@ -120,6 +120,19 @@ static void test_nearest_types_and_messages(void **state)
     assert_true(fake.to == ODEON_NOBODY);
 }
 
+/* Nothing that it named said which nodes there are, and a queue without letters no reason. */
+static void test_what_is_allowed_is_said(void **state)
+{
+    (void)state;
+    check_usage("actor|spawn|counter|--node|x", "odeonctl topology says which there are");
+    check_usage("actor|spawn|counter|--pinned=x", "odeonctl topology says which there are");
+    check_usage("dlq|list|--reason|full", "--reason: there is no reason 'full'. Write one of ");
+    check_has(err, " queue-full, ");
+    check_has(err, ", suspected");
+    check_usage("dlq|list|--reason|suspect", "Did you mean suspected? Write one of ");
+    check_usage("dlq|list|--reason|", "Write one of ");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -128,6 +141,7 @@ int main(void)
         TEST(test_no_type_is_not_all_types),     TEST(test_completion),
         TEST(test_short_count_without_number),   TEST(test_missing_statistics_are_named),
         TEST(test_output_without_room_says_why), TEST(test_nearest_types_and_messages),
+        TEST(test_what_is_allowed_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
