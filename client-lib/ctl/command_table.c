@@ -379,9 +379,9 @@ const struct command command_table[] = {
       .words_max = 1,
       .options = OPTION_BIT(OPTION_HEX),
       .doc = "Show one dead letter with its payload",
-      .details = "The payload is shown by its fields when the newest version of its message type "
-                 "is\n"
-                 "registered and describes them, else as hexadecimal digits.",
+      .details = "The payload is shown by its fields when its message type describes them, in the "
+                 "version\n"
+                 "that it was sent in, else as hexadecimal digits.",
       .run = ctl_dlq_show },
     { .noun = "dlq",
       .verb = "replay",

@@ -133,6 +133,14 @@ static void test_what_is_allowed_is_said(void **state)
     check_usage("dlq|list|--reason|", "Write one of ");
 }
 
+static void test_help_of_a_dead_letter(void **state)
+{
+    (void)state;
+    assert_int_equal(run("help|dlq|show"), CTL_DONE);
+    check_has(out, "when its message type describes them, in the version\nthat it was sent in");
+    assert_null(strstr(out, "newest"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -141,7 +149,7 @@ int main(void)
         TEST(test_no_type_is_not_all_types),     TEST(test_completion),
         TEST(test_short_count_without_number),   TEST(test_missing_statistics_are_named),
         TEST(test_output_without_room_says_why), TEST(test_nearest_types_and_messages),
-        TEST(test_what_is_allowed_is_said),
+        TEST(test_what_is_allowed_is_said),      TEST(test_help_of_a_dead_letter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
