@@ -233,6 +233,7 @@ int ctl_client_show(struct ctl *ctl)
 int ctl_client_kick(struct ctl *ctl)
 {
     uint64_t id = 0;
+    struct json json;
     int r, code = ctl_client_parse_id(ctl, &id);
 
     if (!code)
@@ -240,5 +241,12 @@ int ctl_client_kick(struct ctl *ctl)
     if (code)
         return code;
     r = odeon_client_kick(ctl->client, id);
-    return r < 0 ? ctl_refuse(ctl, r, "cannot end the client's connection") : 0;
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot end the client's connection");
+    if (ctl->json) {
+        json_begin_document(&json, ctl->out);
+        json_uint(&json, "kicked", id);
+        json_end_document(&json);
+    }
+    return CTL_DONE;
 }

@@ -93,6 +93,7 @@ int ctl_type_release(struct ctl *ctl)
 {
     const char *name = ctl->words[0];
     int code = ctl_connect(ctl), r;
+    struct json json;
     char what[128];
 
     if (code)
@@ -101,6 +102,11 @@ int ctl_type_release(struct ctl *ctl)
     if (r < 0) {
         snprintf(what, sizeof(what), "cannot release %s", name);
         return ctl_type_refuse(ctl, r, what, name);
+    }
+    if (ctl->json) {
+        json_begin_document(&json, ctl->out);
+        json_string(&json, "released", name);
+        json_end_document(&json);
     }
     return CTL_DONE;
 }

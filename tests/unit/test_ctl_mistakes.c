@@ -141,6 +141,18 @@ static void test_help_of_a_dead_letter(void **state)
     assert_null(strstr(out, "newest"));
 }
 
+/* Who asks for documents gets one of everything that is done (ctl.C3). */
+static void test_what_is_done_is_a_document(void **state)
+{
+    (void)state;
+    assert_int_equal(run("type|release|counter|--json"), CTL_DONE);
+    assert_string_equal(out, "{\"version\":1,\"released\":\"counter\"}\n");
+    assert_int_equal(run("client|kick|7|--json"), CTL_DONE);
+    assert_string_equal(out, "{\"version\":1,\"kicked\":7}\n");
+    assert_int_equal(run("type|release|counter"), CTL_DONE);
+    assert_string_equal(out, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -150,6 +162,7 @@ int main(void)
         TEST(test_short_count_without_number),   TEST(test_missing_statistics_are_named),
         TEST(test_output_without_room_says_why), TEST(test_nearest_types_and_messages),
         TEST(test_what_is_allowed_is_said),      TEST(test_help_of_a_dead_letter),
+        TEST(test_what_is_done_is_a_document),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
