@@ -185,6 +185,26 @@ static size_t trace_last(const struct trace *trace, const struct odeon_list *lis
     return at;
 }
 
+/* None of a trace is shown. */
+static int trace_refuse(const struct trace *trace, const struct odeon_list *list)
+{
+    const struct odeon_traced *rows = list->rows;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        kept += rows[i].trace == trace->id;
+    if (kept > 0)
+        return ctl_fail(trace->ctl, CTL_REFUSED,
+                        "none of the %zu messages of trace %" PRIu64
+                        " that are kept is what else is asked for. Ask for --id alone",
+                        kept, trace->id);
+    return ctl_fail(trace->ctl, CTL_REFUSED,
+                    "no message of trace %" PRIu64
+                    " is kept: none has had this id, or a worker has run 2,047 others since. Send "
+                    "one with odeonctl actor send --trace %" PRIu64,
+                    trace->id, trace->id);
+}
+
 /* Of a trace: those that are wanted, the last ones, each below its cause. */
 static int trace_show_tree(struct trace *trace, const struct odeon_list *list)
 {
@@ -200,12 +220,7 @@ static int trace_show_tree(struct trace *trace, const struct odeon_list *list)
             wanted[n++] = rows[i];
     trace_print_tree(trace->ctl, wanted, n, trace->names);
     free(wanted);
-    return n > 0 ? 0
-                 : ctl_fail(trace->ctl, CTL_REFUSED,
-                            "no message of trace %" PRIu64
-                            " is kept: none has had this id, or a worker has run 2,047 others "
-                            "since. Send one with odeonctl actor send --trace %" PRIu64,
-                            trace->id, trace->id);
+    return n > 0 ? 0 : trace_refuse(trace, list);
 }
 
 /* One look at the records: nothing of it is shown, or what is kept of before, or all. */

@@ -141,7 +141,11 @@ static void test_a_trace_by_its_id(void **state)
     assert_int_equal(run("trace|--id|77|--json"), CTL_DONE);
     check_has(out, "\"stands_for\":130,\"trace\":77,\"depth\":0}}");
     check_has(out, "\"trace\":77,\"depth\":1}}");
+    /* they are kept, but not what was asked for */
     assert_int_equal(run("trace|--id|77|--type|nobody"), CTL_REFUSED);
+    check_has(err, "none of the 2 messages of trace 77 that are kept is what else is asked for");
+    assert_int_equal(run("trace|--id|79|--type|nobody"), CTL_REFUSED);
+    check_has(err, "no message of trace 79 is kept");
     assert_int_equal(run("trace|--id|77|--count|1"), CTL_DONE); /* the last one */
     assert_int_equal(count_of(out, "\n"), 1);
     check_has(out, " ran 400.000 ms");
