@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client-lib/exporter/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <odeon/version.h>
 
@@ -70,6 +72,15 @@ static bool options_take(struct options *options, int option)
     }
 }
 
+/* The exit status of who has only printed. */
+static int options_end_output(void)
+{
+    if (fflush(stdout) == 0)
+        return 0;
+    fprintf(stderr, "odeon-exporter: cannot write the output: %s\n", strerror(errno));
+    return 1;
+}
+
 int options_parse(struct options *options, int argc, char **argv, int *ret_status)
 {
     int option;
@@ -79,10 +90,12 @@ int options_parse(struct options *options, int argc, char **argv, int *ret_statu
     while ((option = getopt_long(argc, argv, "", options_long, NULL)) >= 0) {
         if (option == OPTIONS_IS_VERSION) {
             puts("odeon-exporter " ODEON_VERSION);
+            *ret_status = options_end_output();
             return 1;
         }
         if (option == OPTIONS_IS_HELP) {
             fputs(options_help, stdout);
+            *ret_status = options_end_output();
             return 1;
         }
         if (!options_take(options, option)) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeond: the supervisor. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -70,7 +72,10 @@ int main(int argc, char **argv)
     switch (options_parse(&options, argc, argv, text)) {
     case OPTIONS_DONE:
         options_fini(&options);
-        return fflush(stdout) == 0 ? 0 : 1;
+        if (fflush(stdout) == 0)
+            return 0;
+        fprintf(stderr, "odeond: cannot write the output: %s\n", strerror(errno));
+        return 1;
     case OPTIONS_USAGE:
         if (text[0])
             fprintf(stderr, "odeond: %s\n", text);

@@ -38,7 +38,18 @@ cannot_print()
     cat "$WORK/said"
     [ "$rc" = 1 ] && grep -q 'cannot write the output: Bad file descriptor' "$WORK/said"
 }
+# has_no_room PROGRAM: what is asked for and cannot be printed is no success.
+has_no_room()
+{
+    local rc=0
+    "$1" --help >/dev/full 2>"$WORK/said" || rc=$?
+    cat "$WORK/said"
+    [ "$rc" = 1 ] && grep -q 'cannot write the output: No space left on device' "$WORK/said"
+}
 
+for program in "$ODEOND" "$ODEONCTL" "$EXPORTER"; do
+    check "${program##*/} --help without room" has_no_room "$program"
+done
 : >"$WORK/conf"
 "$ODEOND" --foreground --runtime-dir "$WORK/odeon" --config "$WORK/conf" --set workers=1 \
     --set affinity=none --set actors=1024 --set queues-per-worker=2 <&- >&- 2>&- &
