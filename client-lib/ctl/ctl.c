@@ -149,10 +149,26 @@ int ctl_connect(struct ctl *ctl)
     }
 }
 
+int ctl_ref_refuse(struct ctl *ctl, const char *text)
+{
+    const char *what = strcmp(ctl->command->noun, "group") == 0 ? "group" : "actor";
+
+    if (!*text)
+        return ctl_fail(ctl, CTL_USAGE,
+                        "'' names nobody. Write a reference, or a name that odeonctl %s list shows",
+                        what);
+    return ctl_fail(ctl, CTL_REFUSED,
+                    "%s: no %s has this name. See odeonctl %s list; a reference is written "
+                    "EXECUTOR.SLOT.GENERATION",
+                    text, what, what);
+}
+
 int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
 {
     int r;
 
+    if (!*text)
+        return ctl_ref_refuse(ctl, text);
     if (odeon_ref_parse(text, ret_ref) == 0) {
         if (odeon_ref_generation(*ret_ref))
             return 0;
@@ -163,10 +179,7 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
     }
     r = odeon_actor_find(ctl->client, text, ret_ref);
     if (r == -ENOENT)
-        return ctl_fail(ctl, CTL_REFUSED,
-                        "%s: no actor has this name. See odeonctl actor list; a reference is "
-                        "written EXECUTOR.SLOT.GENERATION",
-                        text);
+        return ctl_ref_refuse(ctl, text);
     return r < 0 ? ctl_refuse(ctl, r, "cannot look up '%s'", text) : 0;
 }
 

@@ -71,6 +71,8 @@ enum ctl_exit ctl_exit_of(int error);
 
 /* A reference, or a name that the service knows.  0, or the exit code, after a message. */
 int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref);
+/* Nobody is called that. Returns the exit code, after a message. */
+int ctl_ref_refuse(struct ctl *ctl, const char *text);
 /* What --of names, written as a reference, for a listing's filter; NULL: it was not said. 0, or the
  * exit code, after a message. */
 int ctl_of_find(struct ctl *ctl, char text[ODEON_REF_TEXT], const char **ret_filter);

@@ -73,16 +73,15 @@ int ctl_actor_show(struct ctl *ctl)
     bool by_ref;
     int r, code;
 
+    if (!*which)
+        return ctl_ref_refuse(ctl, which);
     code = ctl_connect(ctl);
     if (code)
         return code;
     by_ref = odeon_ref_parse(which, &ref) == 0;
     r = odeon_actor_show(ctl->client, ref, by_ref ? NULL : which, &d);
     if (r == -ENOENT && !by_ref)
-        return ctl_fail(ctl, CTL_REFUSED,
-                        "%s: no actor has this name. See odeonctl actor list; a reference is "
-                        "written EXECUTOR.SLOT.GENERATION",
-                        which);
+        return ctl_ref_refuse(ctl, which);
     if (r == -ENOENT)
         return actor_fail_gone(ctl, "show", which);
     if (r < 0)

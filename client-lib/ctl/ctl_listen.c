@@ -323,6 +323,9 @@ int ctl_listen(struct ctl *ctl)
     if (count && (!ctl_number_parse(count, &l.left) || l.left == 0))
         return ctl_fail(ctl, CTL_USAGE,
                         "--count: '%s' is not a number of messages. Write 1 or more", count);
+    if (l.name && !*l.name)
+        return ctl_fail(ctl, CTL_USAGE,
+                        "listen: the name is empty. Write another, or leave it out");
     code = ctl_connect(ctl);
     if (code)
         return code;

@@ -187,6 +187,8 @@ int ctl_actor_spawn(struct ctl *ctl)
     size_t size = 0;
     int r, code;
 
+    if (!*type)
+        return ctl_fail(ctl, CTL_USAGE, "actor spawn: '' names no type. See odeonctl type list");
     if (name && (!*name || odeon_ref_parse(name, &ref) == 0))
         return ctl_fail(ctl, CTL_USAGE, "--name: '%s' is %s. Choose another name", name,
                         *name ? "written like a reference" : "empty");

@@ -153,6 +153,30 @@ static void test_what_is_done_is_a_document(void **state)
     assert_string_equal(out, "");
 }
 
+/* Of an empty name the library told its own function's name. */
+static void test_nobody_is_named(void **state)
+{
+    static const char *const lines[] = { "actor|show|",
+                                         "actor|send||counter_add",
+                                         "actor|call||counter_add",
+                                         "actor|stop|",
+                                         "group|show|",
+                                         "timer|list|--of|",
+                                         "monitor|list|--of=",
+                                         "dlq|replay|all|--to|",
+                                         "trace|--past|" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        check_usage(lines[i], "'' names nobody. Write a reference, or a name");
+    check_usage("actor|spawn|", "actor spawn: '' names no type. See odeonctl type list");
+    check_usage("listen|", "listen: the name is empty. Write another, or leave it out");
+    assert_int_equal(run("actor|stop|nobody"), CTL_REFUSED);
+    check_has(err, "nobody: no actor has this name. See odeonctl actor list;");
+    assert_int_equal(run("group|show|nobody"), CTL_REFUSED);
+    check_has(err, "nobody: no group has this name. See odeonctl group list;");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -162,7 +186,7 @@ int main(void)
         TEST(test_short_count_without_number),   TEST(test_missing_statistics_are_named),
         TEST(test_output_without_room_says_why), TEST(test_nearest_types_and_messages),
         TEST(test_what_is_allowed_is_said),      TEST(test_help_of_a_dead_letter),
-        TEST(test_what_is_done_is_a_document),
+        TEST(test_what_is_done_is_a_document),   TEST(test_nobody_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
