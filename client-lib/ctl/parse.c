@@ -27,6 +27,10 @@ static int parse_option(struct ctl *ctl, int argc, char **argv, int *at)
             return 0;
         }
         if (equals) {
+            if (option_table[o].optional && !equals[1]) /* else as if nothing had been said */
+                return ctl_fail(ctl, CTL_USAGE, "--%s: its value is empty. Write --%s or --%s=%s",
+                                option_table[o].name, option_table[o].name, option_table[o].name,
+                                option_table[o].argument);
             ctl->option[o] = equals + 1;
             return 0;
         }

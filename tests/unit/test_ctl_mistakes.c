@@ -133,6 +133,16 @@ static void test_what_is_allowed_is_said(void **state)
     check_usage("dlq|list|--reason|", "Write one of ");
 }
 
+/* Not any worker, as without "=". */
+static void test_no_worker_is_not_any(void **state)
+{
+    (void)state;
+    check_usage("actor|spawn|counter|--pinned=",
+                "--pinned: its value is empty. Write --pinned or --pinned=WORKER");
+    assert_string_equal(fake.spawned_type, "");
+    assert_int_equal(run("actor|spawn|counter|--pinned"), CTL_DONE);
+}
+
 static void test_help_of_a_dead_letter(void **state)
 {
     (void)state;
@@ -187,6 +197,7 @@ int main(void)
         TEST(test_output_without_room_says_why), TEST(test_nearest_types_and_messages),
         TEST(test_what_is_allowed_is_said),      TEST(test_help_of_a_dead_letter),
         TEST(test_what_is_done_is_a_document),   TEST(test_nobody_is_named),
+        TEST(test_no_worker_is_not_any),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
