@@ -109,30 +109,37 @@ static int command_executor_set_pairs(const struct executor *executor,
     return executor->asker.client ? command_executor_check_client(set, explain) : 0;
 }
 
-/* An ok with what the change took. */
-static int command_executor_set_answer(struct reply *reply, const struct settings_change *change,
-                                       const struct engine_change *done)
+/* Memory for an answer of so many settings, before anything is changed: what is in force is not to
+ * be answered with a failure. */
+static Odeon__Reconfigured *command_executor_make_answer(struct reply *reply, size_t n_settings)
 {
     Odeon__Reconfigured *body = reply_alloc(reply, sizeof(*body));
-    char **later = reply_alloc(reply, (change->n_later + 1) * sizeof(*later));
-    char **sizes = reply_alloc(reply, (change->n_later + 1) * sizeof(*sizes));
+    char **later = reply_alloc(reply, (n_settings + 1) * sizeof(*later));
+    char **sizes = reply_alloc(reply, (n_settings + 1) * sizeof(*sizes));
 
-    if (!body || !later || !sizes)
-        return -ENOMEM;
+    if (!body || !later || !sizes || reply_ok(reply) < 0)
+        return NULL;
     odeon__reconfigured__init(body);
+    body->later = later;
+    body->sizes = sizes;
+    return body;
+}
+
+/* What the change took. */
+static void command_executor_fill_answer(Odeon__Reconfigured *body,
+                                         const struct settings_change *change,
+                                         const struct engine_change *done)
+{
     body->pause_ns = done->pause_ns;
     body->moved = done->moved;
-    for (size_t i = 0; i < change->n_later; i++) {
-        later[i] = reply_string(change->later[i]);
+    for (; body->n_later < change->n_later; body->n_later++) {
+        const char *key = change->later[body->n_later];
+
+        body->later[body->n_later] = reply_string(key);
         /* workers wait for nothing but room */
-        if (settings_sizes_has(change->later[i]) || strcmp(change->later[i], "workers") == 0)
-            sizes[body->n_sizes++] = later[i];
+        if (settings_sizes_has(key) || strcmp(key, "workers") == 0)
+            body->sizes[body->n_sizes++] = reply_string(key);
     }
-    body->later = later;
-    body->n_later = change->n_later;
-    body->sizes = sizes;
-    reply->message.reconfigured = body;
-    return reply_ok(reply);
 }
 
 static bool command_executor_is_later(const struct settings_change *change, const char *key)
@@ -150,10 +157,15 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
     struct settings_change change;
     struct engine_change done;
+    Odeon__Reconfigured *answer = NULL;
     int r;
 
     (void)frame;
     r = command_executor_set_pairs(executor, set, pairs, &reply->explain);
+    if (r == 0 && !(answer = command_executor_make_answer(reply, SETTINGS_LATER_MAX)))
+        r = -ENOMEM;
+    if (r == -ENOMEM && executor->is_first && executor->reconfiguring != RECONFIGURING_NONE)
+        return EXECUTOR_LATER; /* with a change under way, which goes on */
     if (r == 0 && executor->is_first && executor->reconfiguring == RECONFIGURING_MADE)
         change = executor->change; /* by now it would be none */
     else if (r == 0)
@@ -172,5 +184,7 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
     for (size_t i = 0; i < set->n_settings; i++)
         if (!command_executor_is_later(&change, pairs[i].key))
             log_notice("setting %s is now %s", pairs[i].key, pairs[i].value);
-    return command_executor_set_answer(reply, &change, &done);
+    command_executor_fill_answer(answer, &change, &done);
+    reply->message.reconfigured = answer;
+    return 0;
 }
