@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor's settings as odeond carries them: ordered pairs of strings, each key once.
+/* The executor's settings as odeond carries them: ordered pairs of strings, each key once, with
+ * where it was given.
  *
  * odeond gives them no meaning. They come from the configuration file and the command line, follow
  * what clients change while the service runs, and go to each executor that is started. Event loop

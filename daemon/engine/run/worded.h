@@ -6,8 +6,7 @@
  *
  * worded.WD1  What it does not run it leaves untouched: no question is taken, nothing is counted.
  *
- * Threads: a worker's own, from within a turn. Inline, for its one user: a call more is a tenth of
- * what such a message takes.
+ * Threads: a worker's own, from within a turn. Inline, for its one user.
  */
 #pragma once
 
