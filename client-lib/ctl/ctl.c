@@ -107,6 +107,27 @@ int ctl_refuse(struct ctl *ctl, int error, const char *format, ...)
     return (int)ctl_exit_of(error);
 }
 
+int ctl_refuse_unknown(struct ctl *ctl, int error, const char *what, const char *kind,
+                       const char *name, ctl_nearest_fn nearest)
+{
+    char *why, *near;
+    int code;
+
+    if (error != -ENOENT)
+        return ctl_refuse(ctl, error, "%s", what);
+    why = strdup(odeon_error_text()); /* the next call replaces the text */
+    near = nearest(ctl, name);
+    if (near)
+        code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no %s '%s'. Did you mean %s?", what, kind,
+                        name, near);
+    else
+        code = ctl_fail(ctl, CTL_REFUSED, "%s: %s", what,
+                        why && *why ? why : "nobody knows what has this name");
+    free(near);
+    free(why);
+    return code;
+}
+
 int ctl_connect(struct ctl *ctl)
 {
     const char *path = ctl_socket_path(ctl);

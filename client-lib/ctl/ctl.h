@@ -66,6 +66,12 @@ int ctl_fail(struct ctl *ctl, enum ctl_exit code, const char *format, ...)
  * from the library. */
 int ctl_refuse(struct ctl *ctl, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The name of one that is near, to be freed; NULL: there is none, or the very one is known. */
+typedef char *(*ctl_nearest_fn)(struct ctl *ctl, const char *name);
+/* ctl_refuse() of `what` could not be done with a `kind` of that name, which may be one that nobody
+ * knows: then with the nearest. */
+int ctl_refuse_unknown(struct ctl *ctl, int error, const char *what, const char *kind,
+                       const char *name, ctl_nearest_fn nearest);
 /* Which exit code an error of libodeon (after the connection stood) stands for. */
 enum ctl_exit ctl_exit_of(int error);
 
@@ -77,9 +83,8 @@ int ctl_ref_refuse(struct ctl *ctl, const char *text);
  * exit code, after a message. */
 int ctl_of_find(struct ctl *ctl, char text[ODEON_REF_TEXT], const char **ret_filter);
 
-/* The name of a type that is near, to be freed; NULL: there is none, or the very type is known. */
+/* ctl_nearest_fn, of actor types; and ctl_refuse_unknown() with it. */
 char *ctl_type_nearest(struct ctl *ctl, const char *name);
-/* ctl_refuse() of what could not be done with a type, which may be one that nobody knows. */
 int ctl_type_refuse(struct ctl *ctl, int error, const char *what, const char *type);
 
 /* What words of the command are to fill (struct.c). */

@@ -5,7 +5,6 @@
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/suggest.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +207,7 @@ static int message_parse_version(struct ctl *ctl, uint32_t *ret_version)
     return 0;
 }
 
-/* The name of a message that is near, to be freed; NULL: there is none, or the very one. */
+/* ctl_nearest_fn */
 static char *message_nearest(struct ctl *ctl, const char *name)
 {
     struct odeon_list *list = NULL;
@@ -228,23 +227,14 @@ static char *message_nearest(struct ctl *ctl, const char *name)
 
 static int message_refuse(struct ctl *ctl, int error, const char *name)
 {
-    char *why, *near;
+    char *what = NULL;
     int code;
 
-    if (error != -ENOENT)
-        return ctl_refuse(ctl, error, "cannot show the message '%s'", name);
-    why = strdup(odeon_error_text()); /* the next call replaces the text */
-    near = message_nearest(ctl, name);
-    if (near)
-        code = ctl_fail(ctl, CTL_REFUSED,
-                        "cannot show the message '%s': there is no message type '%s'. Did you mean "
-                        "%s?",
-                        name, name, near);
-    else
-        code = ctl_fail(ctl, CTL_REFUSED, "cannot show the message '%s': %s", name,
-                        why && *why ? why : "there is no such message");
-    free(near);
-    free(why);
+    if (asprintf(&what, "cannot show the message '%s'", name) < 0)
+        what = NULL;
+    code = ctl_refuse_unknown(ctl, error, what ? what : "cannot show the message", "message type",
+                              name, message_nearest);
+    free(what);
     return code;
 }
 

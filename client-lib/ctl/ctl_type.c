@@ -4,7 +4,6 @@
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/suggest.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,22 +45,7 @@ char *ctl_type_nearest(struct ctl *ctl, const char *name)
 
 int ctl_type_refuse(struct ctl *ctl, int error, const char *what, const char *type)
 {
-    char *why, *near;
-    int code;
-
-    if (error != -ENOENT)
-        return ctl_refuse(ctl, error, "%s", what);
-    why = strdup(odeon_error_text()); /* the next call replaces the text */
-    near = ctl_type_nearest(ctl, type);
-    if (near)
-        code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no actor type '%s'. Did you mean %s?", what,
-                        type, near);
-    else
-        code =
-            ctl_fail(ctl, CTL_REFUSED, "%s: %s", what, why && *why ? why : "there is no such type");
-    free(near);
-    free(why);
-    return code;
+    return ctl_refuse_unknown(ctl, error, what, "actor type", type, ctl_type_nearest);
 }
 
 int ctl_type_list(struct ctl *ctl)
