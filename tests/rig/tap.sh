@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # tap.sh - checks whose results are printed as TAP. Sourced by the tests that run inside a rig, from
-# the folder they lie in.
+# the folder they lie in, and by scripts of tests/system.
 COUNT=0 BROKEN=0
 
 # check TEXT COMMAND...: one test; what the command prints is shown when it fails.
@@ -34,4 +34,20 @@ eventually()
         fi
         sleep 0.02
     done
+}
+
+# work_alone: a folder of this test's own, WORK; it goes with the test, and so do processes, PIDS.
+work_alone()
+{
+    WORK=$(mktemp -d) || exit 2
+    PIDS=()
+    trap work_alone_end EXIT
+}
+
+work_alone_end()
+{
+    local pid
+    for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$WORK"
 }

@@ -24,16 +24,7 @@ declare -A TOOLS=([names]='' [scraper]='prometheus promtool' [page]=chromium [pi
 for tool in ${TOOLS[$PART]}; do
     command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
 done
-WORK=$(mktemp -d) || exit 2
-PIDS=()
-finish()
-{
-    local pid
-    for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null; done
-    wait 2>/dev/null
-    rm -rf "$WORK"
-}
-trap finish EXIT
+work_alone
 export ODEON_SOCKET=$WORK/odeon/control.sock ODEON_TIMEOUT_MS=300000
 export LC_ALL=C
 

@@ -8,16 +8,7 @@ set -uo pipefail
 SOURCE=$1 ODEOND=$2 ODEONCTL=$3 EXPORTER=$4
 # shellcheck source=tests/rig/tap.sh
 . "$SOURCE/tests/rig/tap.sh"
-WORK=$(mktemp -d) || exit 2
-PIDS=()
-finish()
-{
-    local pid
-    for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null; done
-    wait 2>/dev/null
-    rm -rf "$WORK"
-}
-trap finish EXIT
+work_alone
 export ODEON_SOCKET=$WORK/odeon/control.sock ODEON_TIMEOUT_MS=300000
 
 # go_nowhere PID STREAM...: the streams of the process are no file that means anything.
